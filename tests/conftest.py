@@ -1,0 +1,81 @@
+"""Settings and helpers shared by all tests."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("quick", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("thorough", max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+class Lab:
+    """An embedded cluster on a virtual clock, with the verbs by short names."""
+
+    def __init__(self) -> None:
+        from ghostfleet.cluster import Cluster
+
+        self.cluster = Cluster()
+        self.api = self.cluster.api
+        self.store = self.cluster.store
+        self.clock: Any = self.cluster.clock
+
+    def at(self, plural: str) -> tuple[Any, Any]:
+        """The resource of a key such as `pods` or `jobs.batch`, in its storage version."""
+        resource = self.cluster.registry.by_key(plural)
+        assert resource is not None, plural
+        return resource, resource.storage
+
+    def create(self, plural: str, obj: dict[str, Any], namespace: str = "default", **options: Any) -> dict[str, Any]:
+        from ghostfleet.api.options import WriteOptions
+
+        resource, version = self.at(plural)
+        made = self.api.create(
+            resource, version, namespace if resource.namespaced else "", obj, WriteOptions(manager="tests", **options)
+        )
+        self.clock.settle()
+        return made
+
+    def get(self, plural: str, name: str, namespace: str = "default") -> dict[str, Any]:
+        resource, version = self.at(plural)
+        return self.api.get(resource, version, namespace if resource.namespaced else "", name)
+
+    def patch(
+        self, plural: str, name: str, patch: Any, kind: Any = "merge", namespace: str = "default", **more: Any
+    ) -> Any:
+        from ghostfleet.api.options import WriteOptions
+
+        subresource = more.pop("subresource", "")
+        resource, version = self.at(plural)
+        options = WriteOptions(**{"manager": "tests", **more})
+        where = namespace if resource.namespaced else ""
+        patched = self.api.patch(resource, version, where, name, kind, patch, options, subresource)[0]
+        self.clock.settle()
+        return patched
+
+    def delete(self, plural: str, name: str, namespace: str = "default", **options: Any) -> tuple[Any, bool]:
+        from ghostfleet.api.options import DeleteOptions
+
+        resource, version = self.at(plural)
+        where = namespace if resource.namespaced else ""
+        answer = self.api.delete(resource, version, where, name, DeleteOptions(**options))
+        self.clock.settle()
+        return answer
+
+    def names(self, plural: str, namespace: str | None = None) -> list[str]:
+        return [obj["metadata"]["name"] for obj in self.store.list(plural, namespace)]
+
+
+@pytest.fixture
+def lab() -> Lab:
+    return Lab()
+
+
+@pytest.fixture(scope="session")
+def lab_factory() -> type[Lab]:
+    """For tests that need several clusters."""
+    return Lab
