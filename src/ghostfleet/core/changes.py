@@ -1,0 +1,141 @@
+"""Changes: what every write to the store leaves behind, and what watchers see of it.
+
+A *change* is one committed write: its revision, the object before and after. An *event* is a watcher's view of a
+change, ADDED, MODIFIED or DELETED with one object; the same view is made once and shared by all watchers, and so are
+its encoded bytes. A *history* keeps the newest changes of one resource, so that a watch can start in the past; what
+is older is gone and answers 410.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Literal
+
+from ghostfleet.core.errors import expired
+
+__all__ = ["Change", "Event", "EventType", "History", "Object"]
+
+Object = dict[str, Any]
+EventType = Literal["ADDED", "MODIFIED", "DELETED"]
+#: So many of the newest changes of a resource keep their encoded bytes.
+_ENCODED = 1024
+
+
+class Event:
+    """What a watcher is told."""
+
+    __slots__ = ("_lines", "object", "revision", "type")
+
+    def __init__(self, revision: int, type: EventType, object: Object) -> None:
+        self.revision = revision
+        self.type: EventType = type
+        self.object = object
+        self._lines: dict[str, bytes] | None = None
+
+    def forget_lines(self) -> None:
+        self._lines = None
+
+    def line(self, form: str, encode: Callable[[Event], bytes]) -> bytes:
+        """The event encoded in `form` (an API version, a table ...): encoded once, then shared."""
+        lines = self._lines
+        if lines is None:
+            lines = self._lines = {}
+        line = lines.get(form)
+        if line is None:
+            line = lines[form] = encode(self)
+        return line
+
+
+class Change:
+    """One committed write. `old` is None for a creation, `new` for a removal."""
+
+    __slots__ = ("_event", "_views", "name", "namespace", "new", "old", "resource", "revision", "type")
+
+    def __init__(
+        self, revision: int, resource: str, namespace: str, name: str, old: Object | None, new: Object | None
+    ) -> None:
+        self.revision = revision
+        self.resource = resource
+        self.namespace = namespace
+        self.name = name
+        self.old = old
+        self.new = new
+        self.type: EventType = "ADDED" if old is None else "DELETED" if new is None else "MODIFIED"
+        self._event: Event | None = None
+        self._views: dict[EventType, Event] | None = None
+
+    def event(self) -> Event:
+        """The change as everyone sees it who sees all of it."""
+        event = self._event
+        if event is None:
+            event = self._event = Event(self.revision, self.type, self._shown(self.type))
+        return event
+
+    def view(self, type: EventType) -> Event:
+        """The change as one sees it for whom the object came or went by it, whatever it was."""
+        if type == self.type:
+            return self.event()
+        views = self._views
+        if views is None:
+            views = self._views = {}
+        view = views.get(type)
+        if view is None:
+            view = views[type] = Event(self.revision, type, self._shown(type))
+        return view
+
+    def forget_lines(self) -> None:
+        """Let go of encoded bytes; they are made again for the rare watcher that starts this far back."""
+        if self._event is not None:
+            self._event.forget_lines()
+        if self._views is not None:
+            self._views = None
+
+    def _shown(self, type: EventType) -> Object:
+        """The new state; for an end the last state, with the revision of the end."""
+        if type != "DELETED":
+            assert self.new is not None
+            return self.new
+        assert self.old is not None
+        return {**self.old, "metadata": {**self.old["metadata"], "resourceVersion": str(self.revision)}}
+
+
+class History:
+    """The newest changes of one resource, oldest first."""
+
+    __slots__ = ("_changes", "_limit", "newest", "start")
+
+    def __init__(self, limit: int) -> None:
+        self._changes: deque[Change] = deque()
+        self._limit = limit
+        #: Changes after this revision are all here.
+        self.start = 0
+        #: The revision of the last change.
+        self.newest = 0
+
+    def append(self, change: Change) -> None:
+        self.newest = change.revision
+        changes = self._changes
+        changes.append(change)
+        if len(changes) > _ENCODED:
+            changes[-_ENCODED - 1].forget_lines()
+        if len(changes) > self._limit:
+            self.start = changes.popleft().revision
+
+    def since(self, revision: int) -> list[Change]:
+        """All changes after `revision`, oldest first; 410 when some of them are gone."""
+        if revision < self.start:
+            raise expired(f"too old resource version: {revision} ({self.start + 1})")
+        found = []
+        for change in reversed(self._changes):
+            if change.revision <= revision:
+                break
+            found.append(change)
+        found.reverse()
+        return found
+
+    def forget(self) -> None:
+        """Drop all that is kept, as a compaction would."""
+        if self._changes:
+            self.start = self._changes[-1].revision
+            self._changes.clear()

@@ -1,0 +1,188 @@
+"""Time is a parameter: one heap of callbacks, and three gaits to walk it.
+
+A *virtual* clock jumps from one callback to the next, so hours pass in seconds; a *wall* clock waits for real time; a
+*scaled* one is a wall clock that runs N times as fast. All times are integers, microseconds since the Unix epoch, in
+cluster time. Callbacks due at the same time run in the order in which they were asked for. This is the only module that
+reads the system's time.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["EPOCH", "SECOND", "Clock", "Handle", "VirtualClock", "WallClock", "parse_clock"]
+
+SECOND = 1_000_000
+#: Where a virtual clock starts: 2026-01-01T00:00:00Z, always, so that runs compare byte for byte.
+EPOCH = 1_767_225_600 * SECOND
+
+
+class Handle:
+    """A callback that waits for its time; it can be cancelled."""
+
+    __slots__ = ("_args", "_function", "time")
+
+    def __init__(self, time: int, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self.time = time
+        self._function: Callable[..., Any] | None = function
+        self._args = args
+
+    def cancel(self) -> None:
+        """Forget the callback; harmless when it has run already."""
+        self._function = None
+        self._args = ()
+
+    @property
+    def cancelled(self) -> bool:
+        return self._function is None
+
+    def run(self) -> None:
+        function, args = self._function, self._args
+        if function is not None:
+            self.cancel()
+            function(*args)
+
+
+class Clock:
+    """The heap of callbacks; subclasses say what time it is."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, Handle]] = []
+        self._sequence = 0
+        #: Called when a deadline earlier than all others was added: whoever drives the clock must look again.
+        self.on_change: Callable[[], None] | None = None
+
+    def now(self) -> int:
+        """Cluster time in microseconds since the epoch."""
+        raise TypeError("a bare Clock has no gait: use VirtualClock or WallClock")
+
+    def call_at(self, when: int, function: Callable[..., Any], *args: Any) -> Handle:
+        """Run `function(*args)` at `when`, or as soon as possible if that has passed."""
+        handle = Handle(when, function, args)
+        self._sequence = sequence = self._sequence + 1
+        heap = self._heap
+        heapq.heappush(heap, (when, sequence, handle))
+        if self.on_change is not None and heap[0][2] is handle:
+            self.on_change()
+        return handle
+
+    def call_later(self, delay: int, function: Callable[..., Any], *args: Any) -> Handle:
+        """Run `function(*args)` after `delay` microseconds."""
+        return self.call_at(self.now() + max(delay, 0), function, *args)
+
+    def call_soon(self, function: Callable[..., Any], *args: Any) -> Handle:
+        """Run `function(*args)` now, but after whatever runs at the moment and everything already due."""
+        return self.call_at(self.now(), function, *args)
+
+    def next_deadline(self) -> int | None:
+        """When the next callback is due; None when none waits."""
+        heap = self._heap
+        while heap and heap[0][2].cancelled:
+            heapq.heappop(heap)
+        return heap[0][0] if heap else None
+
+    @property
+    def pending(self) -> int:
+        """How many callbacks wait."""
+        return sum(not handle.cancelled for _, _, handle in self._heap)
+
+
+class VirtualClock(Clock):
+    """Jumps to the next callback."""
+
+    def __init__(self, start: int = EPOCH) -> None:
+        super().__init__()
+        self._now = start
+
+    def now(self) -> int:
+        return self._now
+
+    def run(self, until: int | None = None, *, stop: Callable[[], bool] | None = None) -> None:
+        """Run callbacks in order until none is left, `until` is reached or `stop()` says so.
+
+        With `until`, the clock stands at `until` afterwards (callbacks due exactly then have run).
+        """
+        heap = self._heap
+        pop = heapq.heappop
+        while heap:
+            when, _, handle = heap[0]
+            if until is not None and when > until:
+                break
+            pop(heap)
+            if handle.cancelled:
+                continue
+            if when > self._now:
+                self._now = when
+            handle.run()
+            if stop is not None and stop():
+                return
+        if until is not None and until > self._now:
+            self._now = until
+
+    def advance(self, delay: int) -> None:
+        """Let `delay` microseconds pass."""
+        self.run(self._now + delay)
+
+    def settle(self) -> None:
+        """Run everything that is due now, without letting time pass."""
+        self.run(self._now)
+
+
+class WallClock(Clock):
+    """Follows real time from `start` on, `scale` times as fast."""
+
+    def __init__(self, scale: float = 1.0, start: int | None = None) -> None:
+        super().__init__()
+        if not 0 < scale < float("inf"):
+            raise ValueError(f"a clock cannot run {scale} times as fast as real time; give a number above 0")
+        self.scale = scale
+        self._origin = time.monotonic_ns()
+        self._start = time.time_ns() // 1000 if start is None else start
+
+    def now(self) -> int:
+        elapsed = (time.monotonic_ns() - self._origin) // 1000
+        return self._start + (elapsed if self.scale == 1.0 else int(elapsed * self.scale))
+
+    def wall_delay(self, deadline: int) -> float:
+        """Real seconds from now until `deadline`; 0 when it has passed."""
+        return max(0.0, (deadline - self.now()) / SECOND / self.scale)
+
+    def run_due(self, limit: int = 1000) -> bool:
+        """Run up to `limit` callbacks whose time has come; true when more are due."""
+        heap = self._heap
+        now = self.now()
+        for _ in range(limit):
+            if not heap or heap[0][0] > now:
+                return False
+            handle = heapq.heappop(heap)[2]
+            if not handle.cancelled:
+                handle.run()
+        return bool(heap) and heap[0][0] <= now
+
+    def run(self, until: int | None = None) -> None:
+        """Run callbacks as their times come, sleeping in between, until none is left or `until` is reached."""
+        while (deadline := self.next_deadline()) is not None:
+            if until is not None and deadline > until:
+                break
+            time.sleep(self.wall_delay(deadline))
+            self.run_due()
+        if until is not None:
+            time.sleep(self.wall_delay(until))
+
+
+def parse_clock(text: str) -> Clock:
+    """A clock from what users write: `virtual`, `wall` or `scaled:N`."""
+    gait, _, factor = text.partition(":")
+    if gait == "virtual" and not factor:
+        return VirtualClock()
+    if gait == "wall" and not factor:
+        return WallClock()
+    if gait == "scaled":
+        try:
+            return WallClock(scale=float(factor))
+        except ValueError:
+            raise ValueError(f"clock {text!r}: after 'scaled:' comes a number above 0, as in scaled:10") from None
+    raise ValueError(f"unknown clock {text!r}; known are wall, scaled:N and virtual")
