@@ -1,0 +1,133 @@
+"""Admission: what a cluster itself adds to, or holds against, a new object.
+
+The admission plug-ins that a default kube-apiserver runs and that matter here: the namespace must exist and not be on
+its way out, pods get their priority, tolerations and service account, services get addresses and node ports.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import random
+
+from ghostfleet.api.defaults.admission import admit_pod
+from ghostfleet.api.kinds import Resource
+from ghostfleet.core.changes import Object
+from ghostfleet.core.errors import FieldError, forbidden, invalid, not_found
+from ghostfleet.core.store import Store
+
+__all__ = ["Admission"]
+
+_SERVICE_NETWORK = ipaddress.IPv4Network("10.96.0.0/12")
+_NODE_PORTS = (30_000, 32_767)
+
+
+class Admission:
+    """Admits objects to one store."""
+
+    def __init__(self, store: Store, rng: random.Random) -> None:
+        self._store = store
+        self._rng = rng
+
+    def check_namespace(self, resource: Resource, obj: Object) -> None:
+        """The namespace of a new object must be there and alive."""
+        if not resource.namespaced:
+            return
+        metadata = obj["metadata"]
+        namespace = self._store.find("namespaces", "", metadata.get("namespace", ""))
+        if namespace is None:
+            raise not_found("namespaces", metadata.get("namespace", ""))
+        if "deletionTimestamp" not in namespace["metadata"]:
+            return
+        name = metadata["namespace"]
+        error = forbidden(
+            resource.key,
+            metadata.get("name", ""),
+            f"unable to create new content in namespace {name} because it is being terminated",
+        )
+        assert error.details is not None
+        message = f"namespace {name} is being terminated"
+        error.details["causes"] = [
+            {"reason": "NamespaceTerminating", "message": message, "field": "metadata.namespace"}
+        ]
+        raise error
+
+    def admit(self, key: str, obj: Object) -> Object:
+        """The new object with what the cluster adds to it."""
+        if key == "pods":
+            return admit_pod(
+                obj, priority_class=self._priority_class, default_priority_class=self._default_priority_class
+            )
+        if key == "services":
+            return self._addressed(obj)
+        return obj
+
+    @property
+    def state(self) -> int:
+        """Changes whenever what is admitted may come out differently."""
+        return self._store.bucket("priorityclasses.scheduling.k8s.io").history.newest
+
+    def _priority_class(self, name: str) -> Object | None:
+        return self._store.find("priorityclasses.scheduling.k8s.io", "", name)
+
+    def _default_priority_class(self) -> Object | None:
+        """The global default; of several, the lowest, as Kubernetes picks it."""
+        classes = [each for each in self._store.list("priorityclasses.scheduling.k8s.io") if each.get("globalDefault")]
+        return min(classes, key=lambda each: each.get("value", 0), default=None)
+
+    def _addressed(self, service: Object) -> Object:
+        """A service with its cluster IP and node ports."""
+        spec = service.get("spec", {})
+        if spec.get("type") == "ExternalName":
+            return service
+        spec = {**spec, **self._cluster_ip(service, spec)}
+        if spec.get("type") in ("NodePort", "LoadBalancer"):
+            spec["ports"] = self._node_ports(spec.get("ports", []))
+        return {**service, "spec": spec}
+
+    def _cluster_ip(self, service: Object, spec: Object) -> Object:
+        asked = spec.get("clusterIP")
+        if asked and asked != "None":
+            if self._holder(asked) is not None:
+                detail = f"failed to allocate IP {asked}: provided IP is already allocated"
+                error = FieldError.invalid("spec.clusterIPs", [asked], detail)
+                raise invalid("Service", "", service["metadata"].get("name", ""), [error])
+            address = asked
+        else:
+            address = asked or self._free_address()
+        families = {"ipFamilies": spec.get("ipFamilies") or ["IPv4"]}
+        return {
+            "clusterIP": address,
+            "clusterIPs": [address],
+            "ipFamilyPolicy": spec.get("ipFamilyPolicy") or "SingleStack",
+            **families,
+        }
+
+    def _holder(self, address: str) -> Object | None:
+        for service in self._store.list("services"):
+            if service.get("spec", {}).get("clusterIP") == address:
+                return service
+        return None
+
+    def _free_address(self) -> str:
+        taken = {service.get("spec", {}).get("clusterIP") for service in self._store.list("services")}
+        first, size = int(_SERVICE_NETWORK.network_address), _SERVICE_NETWORK.num_addresses
+        while True:
+            address = str(ipaddress.IPv4Address(first + self._rng.randrange(2, size - 1)))
+            if address not in taken:
+                return address
+
+    def _node_ports(self, ports: list[Object]) -> list[Object]:
+        taken = {
+            port["nodePort"]
+            for service in self._store.list("services")
+            for port in service.get("spec", {}).get("ports", [])
+            if port.get("nodePort")
+        }
+        numbered = []
+        for port in ports:
+            number = port.get("nodePort")
+            while not number or (number in taken and not port.get("nodePort")):
+                number = self._rng.randint(*_NODE_PORTS)
+            taken.add(number)
+            numbered.append({**port, "nodePort": number})
+        return numbered

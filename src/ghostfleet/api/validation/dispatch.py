@@ -1,0 +1,109 @@
+"""Validation of whole objects: the metadata that all kinds share, then the rules of the object's own kind.
+
+It runs after defaulting, on objects of the right shape. Resources that have no rules here, such as custom resources,
+get their metadata checked only. Whether an update names the version it changes is not asked here: storing checks that.
+"""
+
+from __future__ import annotations
+
+from ghostfleet.api.validation import (
+    autoscaling,
+    batch,
+    config,
+    cronjobs,
+    definitions,
+    device_slices,
+    devices,
+    extensions,
+    metadata,
+    networking,
+    nodes,
+    policy,
+    quotas,
+    services,
+    storage,
+    workloads,
+)
+from ghostfleet.api.validation.checks import Errors, Object
+from ghostfleet.api.validation.pods import pod, subresources
+from ghostfleet.api.validation.rules import Rules
+from ghostfleet.core.errors import FieldError
+
+__all__ = ["validate_create", "validate_metadata", "validate_subresource", "validate_update"]
+
+_RULES: dict[str, Rules] = {
+    "pods": Rules(
+        pod.create,
+        update=pod.update,
+        again_on_update=False,
+        status=subresources.status,
+        subresources={
+            "ephemeralcontainers": subresources.ephemeral_containers,
+            "resize": subresources.resize,
+        },
+    ),
+    **workloads.RULES,
+    **batch.RULES,
+    **cronjobs.RULES,
+    **services.RULES,
+    **nodes.RULES,
+    **config.RULES,
+    **storage.RULES,
+    **quotas.RULES,
+    **policy.RULES,
+    **networking.RULES,
+    **autoscaling.RULES,
+    **devices.RULES,
+    **device_slices.RULES,
+    **extensions.RULES,
+    **definitions.RULES,
+}
+_UNKNOWN = Rules()
+
+
+def validate_create(resource: str, obj: Object) -> list[FieldError]:
+    """What is wrong with a new object; `resource` is a key such as `pods` or `jobs.batch`."""
+    rules = _RULES.get(resource)
+    found: Errors = []
+    own_metadata = obj.get("metadata") or {}
+    if rules is None:
+        metadata.check(found, own_metadata, _UNKNOWN.name, namespaced=None)
+        return found
+    metadata.check(found, own_metadata, rules.name, namespaced=rules.namespaced)
+    rules.own(found, obj)
+    return found
+
+
+def validate_metadata(resource: str, own_metadata: Object) -> list[FieldError]:
+    """What is wrong with the metadata of a new object of a built-in kind."""
+    rules = _RULES[resource]
+    found: Errors = []
+    metadata.check(found, own_metadata, rules.name, namespaced=rules.namespaced)
+    return found
+
+
+def validate_update(resource: str, old: Object, new: Object, subresource: str = "") -> list[FieldError]:
+    """What is wrong with changing `old` to `new`, or the part of it that a subresource stands for."""
+    rules = _RULES.get(resource, _UNKNOWN)
+    found: Errors = []
+    metadata.check_update(found, new.get("metadata") or {}, old.get("metadata") or {})
+    if subresource == "status":
+        rules.status(found, new, old)
+    elif subresource:
+        if check := rules.subresources.get(subresource):
+            check(found, new, old)
+    else:
+        rules.update(found, new, old)
+        if rules.again_on_update:
+            rules.own(found, new)
+    return found
+
+
+def validate_subresource(resource: str, subresource: str, obj: Object) -> list[FieldError]:
+    """What is wrong with an object that is sent to a subresource and is not the resource's own kind."""
+    found: Errors = []
+    if subresource == "scale":
+        autoscaling.scale(found, obj)
+    elif (resource, subresource) == ("pods", "binding"):
+        subresources.binding(found, obj)
+    return found

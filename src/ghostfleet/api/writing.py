@@ -1,0 +1,376 @@
+"""Writing: the way of an object from a request into the store.
+
+Every create, update and patch goes the same way: the body is *checked* against the endpoint, *normalised* by its schema
+(types, unknown fields), *converted* to the storage version, *defaulted*, *prepared* (what a client may not set is set
+here), *admitted* (namespace, priority class, cluster IPs), *validated*, its fields are *attributed* to the manager who
+wrote them, and then it is stored. Built-in and custom kinds differ only in the functions behind normalise, default and
+validate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ghostfleet.api.admission import Admission
+from ghostfleet.api.bodies import (
+    check_applied,
+    check_name,
+    check_resource_version,
+    checked,
+    json_type,
+    judge_unknown,
+)
+from ghostfleet.api.conversion import from_storage, storage_key, to_storage
+from ghostfleet.api.defaults import finish_create
+from ghostfleet.api.kinds import Resource, Version
+from ghostfleet.api.lifecycle import CREATED_BY_UPDATE
+from ghostfleet.api.options import PatchType, WriteOptions
+from ghostfleet.api.strategy import check_change, check_new, complete_changed, complete_new, read, read_changed
+from ghostfleet.api.templates import Cast, PodTemplates
+from ghostfleet.api.validation import validate_metadata
+from ghostfleet.core.changes import Object
+from ghostfleet.core.errors import (
+    ApiError,
+    FieldError,
+    bad_request,
+    conflict,
+    invalid,
+    not_found,
+    unsupported_media_type,
+)
+from ghostfleet.core.patch import (
+    apply_json_patch,
+    apply_merge_patch,
+    apply_strategic_merge,
+    same_but_for_times,
+    server_side_apply,
+    track_update,
+)
+from ghostfleet.core.patch.fieldset import LEAF, FieldSet
+from ghostfleet.core.store import Store
+from ghostfleet.core.timestamps import rfc3339
+
+__all__ = ["Writer"]
+
+#: What only the server sets; a create starts without them, whatever the client sent.
+_SERVER_SIDE = (
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "selfLink",
+    "resourceVersion",
+    "managedFields",
+)
+_PODS = "pods"
+#: Stands for a spec whose fields are known: something to own, so that there is an entry to put them into.
+_PLACEHOLDER: Object = {"restartPolicy": "Always"}
+_ALL_METADATA: FieldSet = {"f:spec": LEAF, "f:metadata": LEAF}
+_STATUS_IGNORES: dict[str, FieldSet] = {
+    "pods": {"f:spec": LEAF, "f:metadata": {"f:deletionTimestamp": LEAF, "f:ownerReferences": LEAF}},
+    "deployments.apps": {"f:spec": LEAF, "f:metadata": {"f:labels": LEAF}},
+    "resourceclaims.resource.k8s.io": _ALL_METADATA,
+    "volumeattachments.storage.k8s.io": _ALL_METADATA,
+}
+
+
+class Writer:
+    """Creates, updates and patches objects in a store."""
+
+    def __init__(self, store: Store, admission: Admission) -> None:
+        self._store = store
+        self._admission = admission
+        self._templates = PodTemplates()
+
+    # -- verbs -------------------------------------------------------------------------------------------------------
+
+    def create(self, resource: Resource, version: Version, namespace: str, body: Any, options: WriteOptions) -> Object:
+        """Store a new object; answers it in the version of the request."""
+        template = self._templates.key(body) if resource.key == _PODS else None
+        if template is not None:
+            cast = self._templates.find(template, self._admission.state)
+            if cast is not None:
+                return self._create_cast(resource, version, namespace, body, cast, options)
+        obj = self._read(resource, version, namespace, body, options)
+        made = self._create(resource, version, obj, None, options)
+        if template is not None and not options.unknown:
+            self._keep_cast(template, made)
+        return made
+
+    def update(
+        self,
+        resource: Resource,
+        version: Version,
+        namespace: str,
+        name: str,
+        body: Any,
+        options: WriteOptions,
+        subresource: str = "",
+    ) -> tuple[Object, bool]:
+        """Replace an object; answers it and whether it was created."""
+        obj = self._read(resource, version, namespace, body, options)
+        check_name(obj, name)
+        key = storage_key(resource)
+        old = self._store.find(key, namespace, name)
+        if old is None and key in CREATED_BY_UPDATE and not subresource and not obj["metadata"].get("uid"):
+            return self._create(resource, version, obj, None, options), True
+        if old is None:
+            raise not_found(key, name)
+        check_resource_version(resource, obj)
+        return self._update(resource, version, old, obj, options, subresource), False
+
+    def patch(
+        self,
+        resource: Resource,
+        version: Version,
+        namespace: str,
+        name: str,
+        patch_type: PatchType,
+        patch: Any,
+        options: WriteOptions,
+        subresource: str = "",
+    ) -> tuple[Object, bool]:
+        """Change parts of an object; answers it and whether it was created (apply may)."""
+        if patch_type == "apply":
+            return self._apply(resource, version, namespace, name, patch, options, subresource)
+        old = self._store.get(storage_key(resource), namespace, name)
+        current = from_storage(resource, version, old)
+        with _clients_fault():
+            patched = _patched(resource, version, current, patch_type, patch)
+        if patched is current:
+            return current, False
+        obj = self._read(resource, version, namespace, patched, options, known=current)
+        check_name(obj, name)
+        return self._update(resource, version, old, obj, options, subresource), False
+
+    def _apply(
+        self,
+        resource: Resource,
+        version: Version,
+        namespace: str,
+        name: str,
+        patch: Any,
+        options: WriteOptions,
+        subresource: str,
+    ) -> tuple[Object, bool]:
+        if not options.manager:
+            raise invalid(
+                "PatchOptions", "meta.k8s.io", "", [FieldError.required("fieldManager", "is required for apply patch")]
+            )
+        check_applied(resource, version, patch)
+        applied = checked(resource, version, namespace, patch)
+        if not applied["metadata"].get("name"):
+            applied = {**applied, "metadata": {**applied["metadata"], "name": name}}
+        check_name(applied, name)
+        key = storage_key(resource)
+        old = self._store.find(key, namespace, name)
+        if old is None and applied["metadata"].get("uid"):
+            stated = applied["metadata"]["uid"]
+            why = f"uid mismatch: the provided object specified uid {stated}, and no existing object was found"
+            raise conflict(resource.key, name, why)
+        if old is None and subresource:
+            raise not_found(key, name)
+        live = from_storage(resource, version, old) if old is not None else None
+        with _clients_fault():
+            merged, managed = server_side_apply(
+                live,
+                applied,
+                version.schema,
+                manager=options.manager,
+                api_version=resource.api_version(version.name),
+                time=self._now(),
+                force=options.force,
+                subresource=subresource,
+                kind=resource.kind,
+                has_status=resource.has_status,
+                ignored=_ignored(resource, subresource),
+            )
+        if (
+            live is not None
+            and merged is live
+            and same_but_for_times(managed, live["metadata"].get("managedFields", []))
+        ):
+            return live, False
+        merged = self._read(resource, version, namespace, merged, options)
+        if old is None:
+            return self._create(resource, version, merged, managed, options), True
+        return self._update(resource, version, old, merged, options, subresource, managed), False
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    def _read(
+        self,
+        resource: Resource,
+        version: Version,
+        namespace: str,
+        body: Any,
+        options: WriteOptions,
+        known: Object | None = None,
+    ) -> Object:
+        """The body, checked against the endpoint and normalised by its schema; `known` is the object it changes."""
+        obj = checked(resource, version, namespace, body)
+        if known is None:
+            obj, unknown = read(resource, version, obj)
+        else:
+            obj, unknown = read_changed(resource, version, obj, known)
+        judge_unknown(resource, version, unknown, options)
+        return obj
+
+    def _create(
+        self,
+        resource: Resource,
+        version: Version,
+        obj: Object,
+        managed: list[Object] | None,
+        options: WriteOptions,
+    ) -> Object:
+        key = storage_key(resource)
+        self._admission.check_namespace(resource, obj)
+        obj = to_storage(resource, obj)
+        obj = complete_new(resource, key, {**obj, "metadata": self._newborn(key, obj["metadata"])})
+        if managed is None:
+            # What admission adds belongs to nobody, so the fields are attributed before it.
+            managed = self._attributed(resource, version, None, obj, options, "")
+        obj = finish_create(key, self._admission.admit(key, obj), now=self._now())
+        check_new(resource, key, obj)
+        stored = self._store.create(key, _with_managed(obj, managed), dry_run=options.dry_run)
+        return from_storage(resource, version, stored)
+
+    def _newborn(self, key: str, metadata: Object) -> Object:
+        """Metadata of a new object: without what only the server sets, and with a name and a uid."""
+        if metadata.get("resourceVersion"):
+            raise bad_request("resourceVersion should not be set on objects to be created")
+        metadata = {field: value for field, value in metadata.items() if field not in _SERVER_SIDE}
+        if not metadata.get("name") and metadata.get("generateName"):
+            metadata["name"] = self._store.generate_name(key, metadata.get("namespace", ""), metadata["generateName"])
+        metadata["uid"] = self._store.new_uid()
+        return metadata
+
+    def _create_cast(
+        self,
+        resource: Resource,
+        version: Version,
+        namespace: str,
+        body: Object,
+        cast: Cast,
+        options: WriteOptions,
+    ) -> Object:
+        """Create a pod whose spec is known: only its metadata goes all the way."""
+        rest = {field: value for field, value in body.items() if field not in ("spec", "status")}
+        obj = self._read(resource, version, namespace, rest, options)
+        self._admission.check_namespace(resource, obj)
+        obj = {**obj, "metadata": {**self._newborn(_PODS, obj["metadata"]), "generation": 1}}
+        errors = validate_metadata(_PODS, obj["metadata"])
+        if errors:
+            raise invalid(resource.kind, resource.group, obj["metadata"].get("name", ""), errors)
+        managed = self._attributed(resource, version, None, {**obj, "spec": _PLACEHOLDER}, options, "")
+        if managed:
+            (entry,) = managed
+            managed = [{**entry, "fieldsV1": {**entry["fieldsV1"], "f:spec": cast.fields}}]
+        whole = _with_managed({**obj, "spec": cast.spec, "status": cast.status}, managed)
+        return from_storage(resource, version, self._store.create(_PODS, whole, dry_run=options.dry_run))
+
+    def _keep_cast(self, template: bytes, made: Object) -> None:
+        entries = made["metadata"].get("managedFields")
+        if entries and "f:spec" in entries[0]["fieldsV1"]:
+            cast = Cast(made["spec"], made["status"], entries[0]["fieldsV1"]["f:spec"])
+            self._templates.keep(template, self._admission.state, cast)
+
+    def _attributed(
+        self,
+        resource: Resource,
+        version: Version,
+        old: Object | None,
+        new: Object,
+        options: WriteOptions,
+        subresource: str,
+    ) -> list[Object] | None:
+        """The managedFields of an object after this write; untracked writes leave them as they are."""
+        if not options.manager:
+            return old["metadata"].get("managedFields") if old is not None else None
+        return track_update(
+            old,
+            new,
+            resource.storage.schema,
+            manager=options.manager,
+            api_version=resource.api_version(version.name),
+            time=self._now(),
+            subresource=subresource,
+            has_status=resource.has_status,
+            ignored=_ignored(resource, subresource),
+        )
+
+    def _now(self) -> str:
+        return rfc3339(self._store.clock.now())
+
+    def _update(
+        self,
+        resource: Resource,
+        version: Version,
+        old: Object,
+        obj: Object,
+        options: WriteOptions,
+        subresource: str,
+        managed: list[Object] | None = None,
+    ) -> Object:
+        key = storage_key(resource)
+        new = complete_changed(resource, key, old, to_storage(resource, obj), subresource, self._now())
+        check_change(resource, key, old, new, subresource)
+        if managed is None:
+            managed = self._attributed(resource, version, old, new, options, subresource)
+        stored = self._store.update(key, _with_managed(new, managed), dry_run=options.dry_run)
+        return from_storage(resource, version, stored)
+
+
+def _patched(resource: Resource, version: Version, current: Object, patch_type: PatchType, patch: Any) -> Any:
+    if patch_type == "json":
+        return apply_json_patch(current, patch)
+    if patch_type == "strategic":
+        if resource.custom:
+            raise unsupported_media_type(
+                "the body of the request was in an unknown format - accepted media types include: "
+                "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+            )
+        if not isinstance(patch, dict):
+            raise bad_request(f"error decoding patch: expected an object, found {json_type(patch)}")
+        return apply_strategic_merge(current, patch, version.schema)
+    if not isinstance(patch, dict):
+        raise bad_request(f"error decoding patch: expected an object, found {json_type(patch)}")
+    return apply_merge_patch(current, patch)
+
+
+@contextmanager
+def _clients_fault() -> Iterator[None]:
+    """Turn "internal" errors over a malformed patch into what they are: the client's mistake.
+
+    Kubernetes answers some of them with 500, as if the server had failed; the words stay the same.
+    """
+    try:
+        yield
+    except ApiError as error:
+        if error.code < 500:
+            raise
+        raise bad_request(error.message) from error
+
+
+def _ignored(resource: Resource, subresource: str) -> FieldSet | None:
+    """What a status endpoint does not write, where that is more than the spec."""
+    if subresource != "status":
+        return None
+    if resource.custom:
+        return _ALL_METADATA
+    return _STATUS_IGNORES.get(resource.key)
+
+
+def _with_managed(obj: Object, managed: list[Object] | None) -> Object:
+    metadata = obj["metadata"]
+    if not managed:
+        if "managedFields" not in metadata:
+            return obj
+        return {**obj, "metadata": {key: value for key, value in metadata.items() if key != "managedFields"}}
+    if metadata.get("managedFields") is managed:
+        return obj
+    return {**obj, "metadata": {**metadata, "managedFields": managed}}

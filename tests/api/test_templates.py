@@ -1,0 +1,81 @@
+"""Pods of one template: the short way makes the same pods as the long one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ghostfleet.api.options import WriteOptions
+from ghostfleet.core.errors import ApiError
+
+container = st.fixed_dictionaries(
+    {"name": st.sampled_from(["a", "b"]), "image": st.sampled_from(["x", "x:1", "x@sha256:0"])},
+    optional={
+        "command": st.lists(st.sampled_from(["sleep", "10"]), max_size=2),
+        "resources": st.fixed_dictionaries(
+            {}, optional={"limits": st.fixed_dictionaries({"nvidia.com/gpu": st.sampled_from([1, "2", "0.5"])})}
+        ),
+        "ports": st.just([{"containerPort": 80}]),
+    },
+)
+spec = st.fixed_dictionaries(
+    {"containers": st.lists(container, max_size=2)},
+    optional={
+        "nodeName": st.sampled_from(["n1", ""]),
+        "restartPolicy": st.sampled_from(["Never", "Always", "Sometimes"]),
+        "priorityClassName": st.sampled_from(["", "system-node-critical", "ghost"]),
+        "hostname": st.just("h"),
+        "typo": st.just(1),
+        "schedulingGates": st.just([{"name": "example.com/wait"}]),
+    },
+)
+metadata = st.fixed_dictionaries(
+    {"name": st.sampled_from(["p", "q", "UPPER"])},
+    optional={"labels": st.just({"a": "b"}), "annotations": st.just({"c": "d"}), "generateName": st.just("x-")},
+)
+
+
+def outcome(lab: Any, body: dict[str, Any], validation: Any) -> Any:
+    options = WriteOptions(manager="tests", validation=validation)
+    resource, version = lab.at("pods")
+    try:
+        made = lab.api.create(resource, version, "default", body, options)
+    except ApiError as error:
+        return error.status(), options.warnings
+    given_by_store = ("uid", "resourceVersion")
+    kept = {key: value for key, value in made["metadata"].items() if key not in given_by_store}
+    return {**made, "metadata": kept}, options.warnings
+
+
+@given(spec=spec, metadata=metadata, validation=st.sampled_from(["Strict", "Warn", "Ignore"]))
+def test_the_second_pod_of_a_template_is_like_the_first(lab_factory, spec, metadata, validation):
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    alone, after = lab_factory(), lab_factory()
+    outcome(after, {**body, "metadata": {"name": "first"}}, "Ignore")
+    assert outcome(after, body, validation) == outcome(alone, body, validation)
+
+
+def test_pods_of_one_template_share_their_spec(lab):
+    body = {"spec": {"containers": [{"name": "a", "image": "b"}]}}
+    made = [lab.create("pods", {**body, "metadata": {"name": f"p{number}"}}) for number in range(3)]
+    assert made[1]["spec"] is made[2]["spec"]
+    assert made[1]["spec"] == made[0]["spec"]
+
+
+def test_a_new_priority_class_is_seen_by_later_pods(lab):
+    body = {"spec": {"containers": [{"name": "a", "image": "b"}]}}
+    assert lab.create("pods", {**body, "metadata": {"name": "p0"}})["spec"]["priority"] == 0
+    lab.create("priorityclasses.scheduling.k8s.io", {"metadata": {"name": "high"}, "value": 7, "globalDefault": True})
+    assert lab.create("pods", {**body, "metadata": {"name": "p1"}})["spec"]["priority"] == 7
+
+
+def test_a_name_that_is_taken_is_still_refused(lab):
+    body = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "a", "image": "b"}]}}
+    lab.create("pods", body)
+    with pytest.raises(ApiError, match="already exists"):
+        lab.create("pods", body)
+    with pytest.raises(ApiError, match='namespaces "nowhere" not found'):
+        lab.create("pods", body, "nowhere")
