@@ -1,0 +1,50 @@
+"""Counters: what the server has done and holds, for Prometheus at `/metrics`.
+
+Names and labels are those of the real API server where it has the same figure, so that existing dashboards show them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ghostfleet.api.verbs import Api
+from ghostfleet.server.responses import Answer
+from ghostfleet.server.streams import Streams
+
+__all__ = ["Counters"]
+
+_MEDIA = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Counters:
+    """Counts requests."""
+
+    def __init__(self) -> None:
+        self._requests: dict[tuple[str, str, int], int] = {}
+
+    def count(self, verb: str, resource: str, code: int) -> None:
+        key = (verb, resource, code)
+        self._requests[key] = self._requests.get(key, 0) + 1
+
+    def answer(self, api: Api, streams: Streams) -> Answer:
+        lines = [*self._request_lines(), *_cluster_lines(api, streams)]
+        return Answer(200, "".join(f"{line}\n" for line in lines).encode(), _MEDIA)
+
+    def _request_lines(self) -> Iterator[str]:
+        yield from _header("apiserver_request_total", "counter", "Requests by verb, resource and HTTP code.")
+        for (verb, resource, code), count in sorted(self._requests.items()):
+            yield f'apiserver_request_total{{verb="{verb}",resource="{resource}",code="{code}"}} {count}'
+
+
+def _cluster_lines(api: Api, streams: Streams) -> Iterator[str]:
+    yield from _header("apiserver_longrunning_requests", "gauge", "Open watches and followed logs.")
+    yield f"apiserver_longrunning_requests {len(streams)}"
+    yield from _header("apiserver_storage_objects", "gauge", "Objects in the store by resource.")
+    for resource in api.store.resources():
+        yield f'apiserver_storage_objects{{resource="{resource}"}} {api.store.count(resource)}'
+    yield from _header("ghostfleet_store_revision", "counter", "The newest revision: how many writes there were.")
+    yield f"ghostfleet_store_revision {api.store.revision}"
+
+
+def _header(name: str, sort: str, meaning: str) -> tuple[str, str]:
+    return f"# HELP {name} {meaning}", f"# TYPE {name} {sort}"

@@ -1,0 +1,185 @@
+"""Launching: a named cluster from its settings to its end.
+
+`launch` runs a cluster in this process until a signal comes; `launch_detached` runs the same in a process of its own
+and waits until it is ready; `end` stops one. Everything that can be refused is refused before anything is started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import logging
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from ghostfleet.core.clock import SECOND, WallClock, parse_clock
+from ghostfleet.core.collector import relax_collector
+from ghostfleet.core.timestamps import rfc3339
+from ghostfleet.server.instances import Instance, InstanceError, Record
+
+__all__ = ["LaunchError", "Settings", "check", "end", "launch", "launch_detached", "missing_speedups"]
+
+_START_PATIENCE = 20 * SECOND
+_END_PATIENCE = 5 * SECOND
+_LOOK_AGAIN = SECOND // 50
+
+
+class LaunchError(Exception):
+    """A cluster that cannot be started; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a cluster is to run."""
+
+    name: str = "default"
+    address: str = "127.0.0.1"
+    port: int = 0
+    clock: str = "wall"
+    tls: bool = True
+    seed: str = ""
+
+
+def check(settings: Settings) -> WallClock:
+    """Refuse settings that cannot work or are not safe; answers the clock they ask for."""
+    try:
+        clock = parse_clock(settings.clock)
+    except ValueError as error:
+        raise LaunchError(f"--clock: {error}") from None
+    if not isinstance(clock, WallClock):
+        raise LaunchError("--clock: a served cluster needs wall or scaled:N; virtual time is for runs in one process")
+    if not settings.tls and not _is_loopback(settings.address):
+        raise LaunchError(
+            f"--address {settings.address} can be reached by others, and without TLS they could read the token; "
+            "leave out --no-tls, or leave the address at 127.0.0.1"
+        )
+    return clock
+
+
+def _is_loopback(address: str) -> bool:
+    if address == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def missing_speedups() -> list[str]:
+    """Packages of the extra `fast` that are not installed."""
+    return [name for name in ("uvloop", "httptools") if find_spec(name) is None]
+
+
+def launch(settings: Settings, on_ready: Callable[[], None]) -> None:
+    """Run a cluster here until SIGINT or SIGTERM; `on_ready` is called when it answers."""
+    clock = check(settings)
+    instance = Instance(settings.name)
+    instance.claim()
+    try:
+        instance.write_pid()
+        _run(settings, instance, clock, on_ready)
+    finally:
+        _forget(instance)
+
+
+def _run(settings: Settings, instance: Instance, clock: WallClock, on_ready: Callable[[], None]) -> None:
+    from ghostfleet.api.builtin import VERSION
+    from ghostfleet.cluster import Cluster
+    from ghostfleet.server import kubeconfig
+    from ghostfleet.server.app import App
+    from ghostfleet.server.auth import Authenticator, new_token
+    from ghostfleet.server.serve import BindError, HttpServer
+    from ghostfleet.server.tls import make_certificates
+
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    certificates = make_certificates(instance.directory, [settings.address], clock.now()) if settings.tls else None
+    token = new_token()
+    cluster = Cluster(clock, seed=settings.seed or secrets.token_hex(8))
+    tls = (certificates.certificate, certificates.key) if certificates is not None else None
+    try:
+        server = HttpServer(
+            App(cluster.api, Authenticator(token)), address=settings.address, port=settings.port, tls=tls, clock=clock
+        )
+    except BindError as error:
+        raise LaunchError(f"{error}; give another with --port, or --port 0 for a free one") from error
+    cluster.announce(settings.address, server.port)
+    authority = certificates.authority.read_bytes() if certificates is not None else None
+    kubeconfig.write(instance.kubeconfig, kubeconfig.render(settings.name, server.url, token, authority))
+
+    def ready(url: str) -> None:
+        relax_collector()
+        started = rfc3339(clock.now())
+        instance.publish(Record(settings.name, os.getpid(), url, settings.clock, started, VERSION))
+        on_ready()
+
+    server.run(ready)
+
+
+def launch_detached(settings: Settings) -> None:
+    """Run a cluster in a process of its own; returns when it is ready."""
+    check(settings)
+    instance = Instance(settings.name)
+    instance.claim()  # tells now if it runs already; the child claims it again
+    instance.unclaim()
+    child = _spawn(settings, instance)
+    clock = WallClock()
+    deadline = clock.now() + _START_PATIENCE
+    while instance.record() is None:
+        if child.poll() is not None:
+            raise LaunchError(f"cluster {settings.name} did not start: {_last_words(instance)}")
+        if clock.now() > deadline:
+            child.terminate()
+            raise LaunchError(f"cluster {settings.name} did not get ready in time; see {instance.log}")
+        clock.run(clock.now() + _LOOK_AGAIN)
+
+
+def _spawn(settings: Settings, instance: Instance) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "ghostfleet", "up", settings.name, "--quiet"]
+    command += ["--address", settings.address, "--port", str(settings.port), "--clock", settings.clock]
+    command += ["--seed", settings.seed] if settings.seed else []
+    command += ["--tls" if settings.tls else "--no-tls"]
+    with instance.log.open("wb") as log:
+        instance.log.chmod(0o600)
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, close_fds=True
+        )
+
+
+def _last_words(instance: Instance) -> str:
+    try:
+        text = instance.log.read_text(errors="replace").strip()
+    except OSError:
+        text = ""
+    return text.splitlines()[-1].removeprefix("ghostfleet: ") if text else "it said nothing"
+
+
+def end(instance: Instance) -> bool:
+    """Stop a cluster and clear away its files; answers whether it was running."""
+    was_running = instance.running
+    clock = WallClock()
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if not instance.running:
+            break
+        instance.signal(number)
+        deadline = clock.now() + _END_PATIENCE
+        while instance.running and clock.now() < deadline:
+            clock.run(clock.now() + _LOOK_AGAIN)
+    if instance.running:
+        raise InstanceError(f"cluster {instance.name} does not end; its process holds {instance.directory / 'lock'}")
+    _forget(instance)
+    return was_running
+
+
+def _forget(instance: Instance) -> None:
+    """Remove a cluster's files, and its context from the user's kubeconfig if it was merged there."""
+    from ghostfleet.server import kubeconfig
+
+    with contextlib.suppress(kubeconfig.KubeconfigError, OSError):
+        kubeconfig.remove(kubeconfig.default_path(os.environ), instance.name)
+    instance.release()

@@ -1,0 +1,71 @@
+"""A survey: what a running cluster says when it is asked how it is."""
+
+from __future__ import annotations
+
+import ssl
+import urllib.error
+import urllib.request
+from typing import Any
+
+import orjson
+import yaml
+
+from ghostfleet.core.clock import WallClock
+from ghostfleet.core.timestamps import age, parse_rfc3339
+from ghostfleet.server.instances import Instance, Record
+
+__all__ = ["SurveyError", "survey"]
+
+_COUNTED = {"namespaces": "/api/v1/namespaces", "nodes": "/api/v1/nodes", "pods": "/api/v1/pods"}
+_PATIENCE_SECONDS = 5.0
+
+
+class SurveyError(Exception):
+    """The cluster does not answer as it should."""
+
+
+def survey(instance: Instance, record: Record) -> dict[str, Any]:
+    """Facts about a running cluster, in the order in which a person wants them."""
+    asked = _Client(instance, record)
+    running = WallClock().now() - parse_rfc3339(record.started) if record.clock == "wall" else None
+    facts: dict[str, Any] = {
+        "name": record.name,
+        "state": "ready" if asked.text("/readyz") == "ok" else "not ready",
+        "url": record.url,
+        "version": record.version,
+        "clock": record.clock,
+        "started": record.started + (f" ({age(running)} ago)" if running is not None else ""),
+        "pid": record.pid,
+        "kubeconfig": str(instance.kubeconfig),
+    }
+    for name, path in _COUNTED.items():
+        facts[name] = asked.count(path)
+    return facts
+
+
+class _Client:
+    """Just enough of a client for a survey."""
+
+    def __init__(self, instance: Instance, record: Record) -> None:
+        try:
+            config = yaml.safe_load(instance.kubeconfig.read_text())
+            self._token = config["users"][0]["user"]["token"]
+            authority = instance.directory / "ca.crt"
+            self._context = ssl.create_default_context(cafile=str(authority)) if authority.exists() else None
+        except (OSError, yaml.YAMLError, KeyError, IndexError, TypeError, ssl.SSLError) as error:
+            raise SurveyError(f"cannot read {instance.kubeconfig}: {error}") from error
+        self._url = record.url
+        self._name = record.name
+
+    def text(self, path: str) -> str:
+        request = urllib.request.Request(self._url + path, headers={"Authorization": f"Bearer {self._token}"})
+        try:
+            with urllib.request.urlopen(request, timeout=_PATIENCE_SECONDS, context=self._context) as answer:
+                body: bytes = answer.read()
+                return body.decode()
+        except (OSError, urllib.error.URLError) as error:
+            raise SurveyError(f"cluster {self._name} does not answer at {self._url}: {error}") from error
+
+    def count(self, path: str) -> int:
+        page = orjson.loads(self.text(f"{path}?limit=1"))
+        return len(page["items"]) + int(page["metadata"].get("remainingItemCount", 0))

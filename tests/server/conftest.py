@@ -1,0 +1,159 @@
+"""A cluster behind its HTTP face: called directly as an ASGI application, or served on a free port."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+import pytest
+
+from ghostfleet.cluster import Cluster
+from ghostfleet.core.clock import VirtualClock, WallClock
+from ghostfleet.server.app import App
+from ghostfleet.server.auth import Authenticator
+from ghostfleet.server.serve import HttpServer
+
+TOKEN = "a-token-for-tests"
+
+
+@dataclass
+class Reply:
+    """What a request got."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return orjson.loads(self.body)
+
+    @property
+    def lines(self) -> list[Any]:
+        return [orjson.loads(line) for line in self.body.splitlines()]
+
+    def header(self, name: str) -> str:
+        return next((value for key, value in self.headers if key.lower() == name), "")
+
+    def all(self, name: str) -> list[str]:
+        return [value for key, value in self.headers if key.lower() == name]
+
+
+def _payload(body: Any, headers: dict[str, str]) -> bytes:
+    if body is None:
+        return b""
+    if isinstance(body, bytes):
+        return body
+    headers.setdefault("content-type", "application/json")
+    return orjson.dumps(body)
+
+
+@dataclass
+class Face:
+    """An application that is called without a socket, on a virtual clock."""
+
+    clock: VirtualClock = field(default_factory=VirtualClock)
+    cluster: Cluster = field(init=False)
+    app: App = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.cluster = Cluster(self.clock)
+        self.app = App(self.cluster.api, Authenticator(TOKEN))
+
+    def call(self, method: str, target: str, body: Any = None, *, token: str = TOKEN, **headers: str) -> Reply:
+        """Send one request; what it starts on the clock is run before the answer is given."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        payload = _payload(body, named)
+        if token:
+            named["authorization"] = f"Bearer {token}"
+        path, _, query = target.partition("?")
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": path,
+            "query_string": query.encode(),
+            "headers": [(name.lower().encode(), value.encode()) for name, value in named.items()],
+        }
+        return asyncio.run(self._exchange(scope, payload))
+
+    async def _exchange(self, scope: dict[str, Any], payload: bytes) -> Reply:
+        incoming = [{"type": "http.request", "body": payload, "more_body": False}]
+        outgoing: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            if incoming:
+                return incoming.pop()
+            await asyncio.Event().wait()
+            raise AssertionError("nothing sets that event")
+
+        async def send(message: Any) -> None:
+            outgoing.append(message)
+
+        answering = asyncio.create_task(self.app(scope, receive, send))
+        while not answering.done():
+            for _ in range(50):
+                await asyncio.sleep(0)
+            # A stream that has nothing more to say is ended here, as its timeout would do later.
+            for stream in list(self.app.streams._open):
+                stream.end()
+        await answering
+        self.clock.settle()
+        start, *bodies = outgoing
+        headers = [(name.decode(), value.decode()) for name, value in start["headers"]]
+        return Reply(start["status"], headers, b"".join(message["body"] for message in bodies))
+
+    def get(self, target: str, **headers: str) -> Reply:
+        return self.call("GET", target, **headers)
+
+    def post(self, target: str, body: Any, **headers: str) -> Reply:
+        return self.call("POST", target, body, **headers)
+
+
+@pytest.fixture
+def face() -> Face:
+    return Face()
+
+
+class Live:
+    """A server on a free port of this machine."""
+
+    def __init__(self, server: HttpServer, token: str) -> None:
+        self.server = server
+        self.url = server.url
+        self.token = token
+
+    def connect(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=30)
+
+    def call(self, method: str, target: str, body: Any = None, **headers: str) -> Reply:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        payload = _payload(body, named)
+        connection = self.connect()
+        try:
+            connection.request(method, target, payload, {"authorization": f"Bearer {self.token}", **named})
+            response = connection.getresponse()
+            return Reply(response.status, response.getheaders(), response.read())
+        finally:
+            connection.close()
+
+
+@pytest.fixture
+def live() -> Iterator[Live]:
+    clock = WallClock()
+    app = App(Cluster(clock).api, Authenticator(TOKEN))
+    server = HttpServer(app, clock=clock)
+    ready = threading.Event()
+    thread = threading.Thread(target=server.run, args=(lambda _url: ready.set(),))
+    thread.start()
+    try:
+        assert ready.wait(10)
+        yield Live(server, TOKEN)
+    finally:
+        server.stop()
+        thread.join(10)
+        assert not thread.is_alive()

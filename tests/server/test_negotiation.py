@@ -1,0 +1,122 @@
+"""Accept and Content-Type headers."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ghostfleet.core.errors import ApiError
+from ghostfleet.server.negotiation import JSON, YAML, Form, body_media, error_media, negotiate, patch_type
+
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+
+
+@pytest.mark.parametrize(
+    ("accept", "form"),
+    [
+        ("", Form()),
+        ("*/*", Form()),
+        ("*", Form()),
+        ("application/*", Form()),
+        ("application/json", Form()),
+        ("application/yaml", Form(YAML)),
+        ("application/yaml;q=0.5, application/json", Form()),
+        ("application/json;q=0.1,application/yaml;q=0.9", Form(YAML)),
+        ("text/html, */*;q=0.1", Form()),
+        ("application/vnd.kubernetes.protobuf, application/json", Form()),
+        ("application/vnd.kubernetes.protobuf,*/*", Form()),
+        (f"{TABLE},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", Form(JSON, "Table", "v1")),
+        ("application/json;as=Table;v=v1beta1;g=meta.k8s.io", Form(JSON, "Table", "v1beta1")),
+        ("application/json;as=Table;v=v9;g=meta.k8s.io,application/json", Form()),
+        (
+            "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
+            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
+            Form(JSON, "PartialObjectMetadataList", "v1"),
+        ),
+        ("application/json;stream=watch", Form()),
+        ("application/json; pretty=1", Form(pretty=True)),
+        ("application/json;charset=utf-8", Form()),
+    ],
+)
+def test_the_best_form_that_is_served_is_chosen(accept, form):
+    assert negotiate(accept) == form
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "text/html",
+        "application/vnd.kubernetes.protobuf",
+        "application/cbor",
+        "application/json;as=Foo;v=v1;g=meta.k8s.io",
+        "application/json;as=Table;v=v1;g=apps",
+        "application/json;stream=nope",
+    ],
+)
+def test_a_form_that_is_not_served_is_not_acceptable(accept):
+    with pytest.raises(ApiError, match="only the following media types are accepted: application/json") as raised:
+        negotiate(accept)
+    assert raised.value.code == 406
+    assert error_media(accept) == JSON
+
+
+def test_a_stream_comes_in_json_only():
+    assert negotiate("application/json", stream=True) == Form()
+    with pytest.raises(ApiError, match="stream=watch"):
+        negotiate("application/yaml", stream=True)
+
+
+def test_an_error_comes_in_the_media_type_that_was_asked_for():
+    assert error_media("application/yaml") == YAML
+    assert error_media(TABLE) == JSON
+    assert error_media("") == JSON
+
+
+@given(st.text(alphabet="apliction/jsonyml*;,=q.0159 \x00é", max_size=60))
+def test_no_accept_header_does_worse_than_406(accept):
+    with contextlib.suppress(ApiError):
+        negotiate(accept)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "media"),
+    [
+        ("", "json"),
+        ("application/json", "json"),
+        ("application/json; charset=utf-8", "json"),
+        ("Application/JSON", "json"),
+        ("application/yaml", "yaml"),
+        ("application/vnd.kubernetes.protobuf", "protobuf"),
+    ],
+)
+def test_bodies_come_in_three_media_types(content_type, media):
+    assert body_media(content_type) == media
+
+
+def test_a_body_in_another_media_type_is_refused():
+    with pytest.raises(ApiError, match="the body of the request was in an unknown format") as raised:
+        body_media("text/plain")
+    assert raised.value.code == 415
+
+
+def test_patches_are_told_by_their_media_type():
+    assert patch_type("application/json-patch+json", custom=False) == "json"
+    assert patch_type("application/merge-patch+json;charset=utf-8", custom=True) == "merge"
+    assert patch_type("application/strategic-merge-patch+json", custom=False) == "strategic"
+    assert patch_type("application/apply-patch+yaml", custom=True) == "apply"
+
+
+@pytest.mark.parametrize("content_type", ["", "application/json", "application/apply-patch+cbor", "x"])
+def test_other_patches_are_refused(content_type):
+    with pytest.raises(ApiError) as raised:
+        patch_type(content_type, custom=False)
+    assert (raised.value.code, raised.value.message) == (415, "415: Unsupported Media Type")
+
+
+def test_custom_resources_take_no_strategic_merge_patch():
+    with pytest.raises(ApiError) as raised:
+        patch_type("application/strategic-merge-patch+json", custom=True)
+    assert "strategic" not in raised.value.message
