@@ -1,0 +1,5 @@
+"""`python -m ghostfleet`."""
+
+from ghostfleet.cli.main import main
+
+main()

@@ -1,0 +1,50 @@
+"""The command line: `ghostfleet` and its alias `gf`.
+
+One module a command; each only parses its options, calls the layers below and prints. Heavy imports happen inside the
+commands, so that `--help` answers at once. Exit codes: 0 good, 1 the thing asked for failed, 2 wrong usage or input.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ghostfleet import __version__
+from ghostfleet.cli import down, kubeconfig, list_, status, up
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="ghostfleet",
+    help="A scale-test lab for GPU scheduling on Kubernetes that needs no GPUs and no cluster.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("up")(up.up)
+app.command("down")(down.down)
+app.command("status")(status.status)
+app.command("list")(list_.list_clusters)
+app.command("kubeconfig")(kubeconfig.kubeconfig)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ghostfleet {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """A scale-test lab for GPU scheduling on Kubernetes that needs no GPUs and no cluster."""
+
+
+def main() -> None:
+    """Entry point of the console scripts."""
+    app()

@@ -1,0 +1,80 @@
+"""`ghostfleet up`: start a cluster, here or in the background."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ghostfleet.cli.output import FAILED, WRONG_USAGE, fail
+
+if TYPE_CHECKING:
+    from ghostfleet.server.instances import Instance
+
+__all__ = ["up"]
+
+
+def up(
+    name: Annotated[str, typer.Argument(help="Name of the cluster; several can run side by side.")] = "default",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 0,
+    address: Annotated[str, typer.Option(help="Address to listen on; loopback only, unless TLS is on.")] = "127.0.0.1",
+    clock: Annotated[
+        str, typer.Option(metavar="wall|scaled:N", help="Pace of cluster time; scaled:10 runs ten times as fast.")
+    ] = "wall",
+    tls: Annotated[
+        bool, typer.Option(help="Serve HTTPS with a certificate authority of its own; kubectl sends tokens only there.")
+    ] = True,
+    detach: Annotated[bool, typer.Option("--detach", "-d", help="Run in the background; end it with `down`.")] = False,
+    seed: Annotated[str, typer.Option(help="Seed of all that is random in the cluster; empty draws one.")] = "",
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Start a cluster and serve it until Ctrl-C, or in the background with --detach."""
+    from ghostfleet.server.instances import Instance, InstanceError
+    from ghostfleet.server.launch import LaunchError, Settings, check, launch, launch_detached
+
+    settings = Settings(name=name, address=address, port=port, clock=clock, tls=tls, seed=seed)
+    try:
+        check(settings)
+        instance = Instance(name)
+    except (LaunchError, InstanceError) as error:
+        fail(str(error), WRONG_USAGE)
+    try:
+        if detach:
+            launch_detached(settings)
+            if not quiet:
+                _say_ready(instance, detached=True)
+        else:
+            launch(settings, on_ready=lambda: None if quiet else _say_ready(instance, detached=False))
+            if not quiet:
+                typer.echo(f"Cluster {name} has ended.")
+    except (LaunchError, InstanceError) as error:
+        fail(str(error), FAILED)
+
+
+def _say_ready(instance: Instance, *, detached: bool) -> None:
+    """Where the cluster is, how to use it, how to end it."""
+    from ghostfleet.server.launch import missing_speedups
+
+    record = instance.record()
+    assert record is not None
+    typer.echo(f"Cluster {record.name} is ready at {record.url} (Kubernetes {record.version}, clock: {record.clock})")
+    typer.echo(f"  use it    export KUBECONFIG={_short(instance.kubeconfig)}")
+    typer.echo("            kubectl get namespaces")
+    typer.echo(f"  or        ghostfleet kubeconfig {record.name} --merge")
+    if record.url.startswith("http:"):
+        typer.echo("  note      kubectl sends no token over plain HTTP; leave out --no-tls to use it")
+    typer.echo(f"  end it    {'ghostfleet down ' + record.name if detached else 'Ctrl-C'}")
+    missing = missing_speedups()
+    if missing:
+        typer.echo(f"  faster    pip install 'ghostfleet[fast]'   ({', '.join(missing)} not installed)")
+    sys.stdout.flush()
+
+
+def _short(path: Path) -> str:
+    """A path with ~ for the home directory, where a shell would expand it."""
+    try:
+        return f"~/{path.relative_to(Path.home())}"
+    except ValueError:
+        return str(path)
