@@ -1,0 +1,4 @@
+"""Schedulers: what decides on which node a pod runs.
+
+`interface` says how any scheduler is plugged in; `kube` is the default one, which decides as kube-scheduler does.
+"""
