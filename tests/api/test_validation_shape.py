@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ghostfleet.api.builtin import load_registry
-from ghostfleet.api.validation import duplicate_fields, normalise, strict_error, unknown_field_warnings
+from ghostfleet.api.validation import normalise, strict_error, unknown_field_warnings
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.schema import Type
 
@@ -129,28 +128,6 @@ def test_strict_validation_lists_unknown_fields_then_duplicates():
 
 def test_a_warning_names_the_field():
     assert unknown_field_warnings(["spec.foo"]) == ['unknown field "spec.foo"']
-
-
-@pytest.mark.parametrize(
-    ("body", "duplicates"),
-    [
-        (b'{"a":1,"b":{"c":2}}', []),
-        (b'{ "a": 1 }', []),
-        (b'{"a":1,"a":2}', ["a"]),
-        (b'{"a":[{"b":1},{"b":1,"b":2}]}', ["a[1].b"]),
-    ],
-)
-def test_fields_stated_twice_are_found_in_the_text(body: bytes, duplicates: list[str]):
-    assert duplicate_fields(body, orjson.loads(body)) == duplicates
-
-
-texts = st.text(alphabet="abc-._/ ", max_size=8)
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**40), 2**40) | texts,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
-    max_leaves=8,
-)
-field_names = st.sampled_from(["containers", "nodeSelector", "hostNetwork", "tolerations", "volumes", "overhead", "x"])
 
 
 @given(spec=st.dictionaries(field_names, json_values, max_size=4))

@@ -13,7 +13,7 @@ from ghostfleet.api.kinds import Resource, Version
 from ghostfleet.api.lifecycle import IMMORTAL_NAMESPACES, ORPHANS_BY_DEFAULT, grace_period
 from ghostfleet.api.options import DeleteOptions
 from ghostfleet.core.changes import Object
-from ghostfleet.core.errors import FieldError, forbidden, invalid
+from ghostfleet.core.errors import FieldError, forbidden, invalid, precondition_failed
 from ghostfleet.core.store import Store
 
 __all__ = ["CRD_FINALIZER", "FOREGROUND_FINALIZER", "ORPHAN_FINALIZER", "delete_object"]
@@ -31,14 +31,13 @@ def delete_object(
     _check(options)
     key = storage_key(resource)
     obj = store.get(key, namespace, name)
+    _check_preconditions(resource, obj, options)
     if key == "namespaces":
         return _delete_namespace(store, resource, version, obj, options)
     last, gone = store.delete(
         key,
         namespace,
         name,
-        uid=options.uid,
-        resource_version=options.resource_version,
         grace=grace_period(key, obj, options.grace_seconds),
         finalizer=_finalizer(key, obj, options.propagation),
         dry_run=options.dry_run,
@@ -69,8 +68,6 @@ def _delete_namespace(
         "namespaces",
         "",
         name,
-        uid=options.uid,
-        resource_version=options.resource_version,
         hold=held,
         dry_run=options.dry_run,
     )
@@ -92,6 +89,16 @@ def _finalizer(key: str, obj: Object, propagation: str | None) -> str:
 def _is_established(definition: Object) -> bool:
     conditions = definition.get("status", {}).get("conditions", [])
     return any(each.get("type") == "Established" and each.get("status") == "True" for each in conditions)
+
+
+def _check_preconditions(resource: Resource, obj: Object, options: DeleteOptions) -> None:
+    metadata = obj["metadata"]
+    for what, field, wanted in (
+        ("UID", "uid", options.uid),
+        ("ResourceVersion", "resourceVersion", options.resource_version),
+    ):
+        if wanted and wanted != metadata[field]:
+            raise precondition_failed(resource.kind, metadata["name"], what, wanted, metadata[field])
 
 
 def _check(options: DeleteOptions) -> None:

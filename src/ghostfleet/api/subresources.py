@@ -83,6 +83,7 @@ def _with_value(obj: Object, path: list[str], value: Any) -> Object:
 
 def bind(store: Store, namespace: str, name: str, binding: Any, *, dry_run: bool = False) -> Object:
     """Give a pod to the node that a Binding names."""
+    _check_own_name(binding, name)
     target = binding.get("target") if isinstance(binding, dict) else None
     if not isinstance(target, dict):
         raise invalid("Binding", "", name, [FieldError.required("target.name")])
@@ -96,6 +97,14 @@ def bind(store: Store, namespace: str, name: str, binding: Any, *, dry_run: bool
     if not dry_run:
         store.update("pods", bound(pod, node, rfc3339(store.clock.now()), binding.get("metadata") or {}))
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+def _check_own_name(body: Any, name: str) -> None:
+    """A binding or eviction that names a pod must name the one of its path."""
+    metadata = body.get("metadata") if isinstance(body, dict) else None
+    stated = metadata.get("name") if isinstance(metadata, dict) else None
+    if stated and stated != name:
+        raise bad_request("name in URL does not match name in the object")
 
 
 def _check_bindable(pod: Object, binding: Object) -> None:
@@ -132,6 +141,7 @@ def bound(pod: Object, node: str, now: str, metadata: Object) -> Object:
 
 def check_eviction(store: Store, namespace: str, name: str, eviction: Any, *, dry_run: bool = False) -> DeleteOptions:
     """How an evicted pod is to be deleted; 429 when its budget forbids it now. Counts the disruption."""
+    _check_own_name(eviction, name)
     pod = store.get("pods", namespace, name)
     options = eviction.get("deleteOptions") or {} if isinstance(eviction, dict) else {}
     if not isinstance(options, dict):

@@ -12,10 +12,9 @@ from ghostfleet.api.validation.dispatch import (
     validate_subresource,
     validate_update,
 )
-from ghostfleet.api.validation.shape import duplicate_fields, normalise, strict_error, unknown_field_warnings
+from ghostfleet.api.validation.shape import normalise, strict_error, unknown_field_warnings
 
 __all__ = [
-    "duplicate_fields",
     "normalise",
     "strict_error",
     "unknown_field_warnings",

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -26,7 +25,7 @@ from ghostfleet.core.errors import ApiError, bad_request
 from ghostfleet.core.quantity import canonical
 from ghostfleet.core.schema import Type
 
-__all__ = ["duplicate_fields", "normalise", "strict_error", "unknown_field_warnings"]
+__all__ = ["normalise", "strict_error", "unknown_field_warnings"]
 
 Object = dict[str, Any]
 Clean = Callable[[Any], bool]
@@ -58,34 +57,6 @@ def strict_error(kind: str, version: str, unknown: Sequence[str], duplicates: Se
 
 def unknown_field_warnings(unknown: Sequence[str]) -> list[str]:
     return [f'unknown field "{path}"' for path in unknown]
-
-
-def duplicate_fields(body: bytes, parsed: Any) -> list[str]:
-    """Paths of the fields that a JSON text states twice; `parsed` is what it was parsed to."""
-    if orjson.dumps(parsed) == body:
-        # A text that is exactly what we would write back has no field twice.
-        return []
-    found: list[str] = []
-    _find_duplicates(json.loads(body, object_pairs_hook=_Pairs), "", found)
-    return found
-
-
-class _Pairs(list[tuple[str, Any]]):
-    """A JSON object with its fields in order, doubles included."""
-
-
-def _find_duplicates(value: Any, path: str, found: list[str]) -> None:
-    if isinstance(value, _Pairs):
-        seen: set[str] = set()
-        for key, item in value:
-            inner = f"{path}.{key}" if path else key
-            if key in seen:
-                found.append(inner)
-            seen.add(key)
-            _find_duplicates(item, inner, found)
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            _find_duplicates(item, f"{path}[{index}]", found)
 
 
 # Clean or not: compiled per type.
