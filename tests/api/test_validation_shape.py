@@ -130,6 +130,15 @@ def test_a_warning_names_the_field():
     assert unknown_field_warnings(["spec.foo"]) == ['unknown field "spec.foo"']
 
 
+texts = st.text(alphabet="abc-._/ ", max_size=8)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**40), 2**40) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=8,
+)
+field_names = st.sampled_from(["containers", "nodeSelector", "hostNetwork", "tolerations", "volumes", "overhead", "x"])
+
+
 @given(spec=st.dictionaries(field_names, json_values, max_size=4))
 def test_what_normalise_returns_is_clean(spec: dict[str, Any]):
     try:

@@ -169,3 +169,24 @@ def test_groups_of_the_community_say_whether_their_api_was_approved(lab):
     assert conditions(lab, f"widgets.{group}")["KubernetesAPIApprovalPolicyConformant"] == (
         "False", "UnapprovedAnnotation", 'not approved: "unapproved, a test"'
     )  # fmt: skip
+
+
+def test_a_definition_on_its_way_out_takes_no_new_objects(lab):
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+    }
+    names = {"plural": "things", "singular": "thing", "kind": "Thing"}
+    spec = {"group": "end.example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    definitions = "customresourcedefinitions.apiextensions.k8s.io"
+    lab.create(definitions, {"metadata": {"name": "things.end.example.com"}, "spec": spec})
+    lab.create("things.end.example.com", {"metadata": {"name": "held", "finalizers": ["example.com/hold"]}})
+    lab.delete(definitions, "things.end.example.com")
+    with pytest.raises(ApiError, match="create not allowed while custom resource definition is terminating") as caught:
+        lab.create("things.end.example.com", {"metadata": {"name": "late"}})
+    assert caught.value.code == 403
+    lab.patch("things.end.example.com", "held", {"metadata": {"finalizers": None}})
+    assert lab.cluster.registry.by_key("things.end.example.com") is None
+    assert lab.names(definitions) == []

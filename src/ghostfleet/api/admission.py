@@ -51,6 +51,15 @@ class Admission:
         ]
         raise error
 
+    def check_definition(self, resource: Resource, obj: Object) -> None:
+        """A definition on its way out takes no new objects."""
+        if not resource.custom:
+            return
+        definition = self._store.find("customresourcedefinitions.apiextensions.k8s.io", "", resource.key)
+        if definition is not None and "deletionTimestamp" in definition["metadata"]:
+            why = "create not allowed while custom resource definition is terminating"
+            raise forbidden(resource.key, obj["metadata"].get("name", ""), why)
+
     def admit(self, key: str, obj: Object) -> Object:
         """The new object with what the cluster adds to it."""
         if key == "pods":

@@ -14,7 +14,9 @@ from ghostfleet.api.validation import normalise, validate_create, validate_updat
 from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import invalid
 
-__all__ = ["check_change", "check_new", "complete_changed", "complete_new", "read"]
+__all__ = ["check_change", "check_new", "complete_changed", "complete_new", "read", "read_changed", "warnings_about"]
+
+_DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 
 
 def read(resource: Resource, version: Version, obj: Object) -> tuple[Object, list[str]]:
@@ -38,14 +40,16 @@ def read_changed(resource: Resource, version: Version, obj: Object, known: Objec
     return clean, unknown
 
 
-def complete_new(resource: Resource, key: str, obj: Object) -> Object:
+def complete_new(resource: Resource, version: Version, key: str, obj: Object) -> Object:
     """A new object with its defaults, and as its kind takes it."""
     if resource.custom:
-        return customs.prepare_for_create(resource, customs.apply_defaults(obj, resource.storage))
+        return customs.prepare_for_create(resource, customs.apply_defaults(obj, version))
     return prepare_for_create(key, apply_defaults(key, obj))
 
 
-def complete_changed(resource: Resource, key: str, old: Object, new: Object, subresource: str, now: str) -> Object:
+def complete_changed(
+    resource: Resource, version: Version, key: str, old: Object, new: Object, subresource: str, now: str
+) -> Object:
     """The new state of an object with everything that this endpoint may not change taken from the old one."""
     metadata, kept = {**new["metadata"]}, old["metadata"]
     for field in ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"):
@@ -56,7 +60,7 @@ def complete_changed(resource: Resource, key: str, old: Object, new: Object, sub
     metadata.setdefault("uid", kept["uid"])
     new = {**new, "metadata": metadata}
     if resource.custom:
-        return customs.prepare_for_update(resource, old, customs.apply_defaults(new, resource.storage), subresource)
+        return customs.prepare_for_update(resource, old, customs.apply_defaults(new, version), subresource)
     if key != "pods":
         new = apply_defaults(key, new)
     elif new.get("spec") is old.get("spec"):
@@ -67,21 +71,28 @@ def complete_changed(resource: Resource, key: str, old: Object, new: Object, sub
     return prepare_for_update(key, old, new, subresource, now=now)
 
 
-def check_new(resource: Resource, key: str, obj: Object) -> None:
+def check_new(resource: Resource, version: Version, key: str, obj: Object) -> None:
     """Refuse a new object that is not valid."""
     if resource.custom:
-        errors = customs.validate(resource, resource.storage, obj, None)
+        errors = customs.validate(resource, version, obj, None)
     else:
         errors = validate_create(key, obj)
     if errors:
         raise invalid(resource.kind, resource.group, obj["metadata"].get("name", ""), errors)
 
 
-def check_change(resource: Resource, key: str, old: Object, new: Object, subresource: str) -> None:
+def check_change(resource: Resource, version: Version, key: str, old: Object, new: Object, subresource: str) -> None:
     """Refuse a change that makes an object invalid, or that is not allowed."""
     if resource.custom:
-        errors = customs.validate(resource, resource.storage, new, old)
+        errors = customs.validate(resource, version, new, old)
     else:
         errors = validate_update(key, old, new, subresource)
     if errors:
         raise invalid(resource.kind, resource.group, new["metadata"].get("name", ""), errors)
+
+
+def warnings_about(resource: Resource, key: str, new: Object, old: Object | None) -> list[str]:
+    """What a client should know about an object that is valid all the same."""
+    if key == _DEFINITIONS:
+        return customs.definition_warnings(new, old)
+    return customs.finalizer_warnings(new, old) if resource.custom else []

@@ -27,7 +27,15 @@ from ghostfleet.api.defaults import finish_create
 from ghostfleet.api.kinds import Resource, Version
 from ghostfleet.api.lifecycle import CREATED_BY_UPDATE
 from ghostfleet.api.options import PatchType, WriteOptions
-from ghostfleet.api.strategy import check_change, check_new, complete_changed, complete_new, read, read_changed
+from ghostfleet.api.strategy import (
+    check_change,
+    check_new,
+    complete_changed,
+    complete_new,
+    read,
+    read_changed,
+    warnings_about,
+)
 from ghostfleet.api.templates import Cast, PodTemplates
 from ghostfleet.api.validation import validate_metadata
 from ghostfleet.core.changes import Object
@@ -229,13 +237,15 @@ class Writer:
     ) -> Object:
         key = storage_key(resource)
         self._admission.check_namespace(resource, obj)
+        self._admission.check_definition(resource, obj)
         obj = to_storage(resource, obj)
-        obj = complete_new(resource, key, {**obj, "metadata": self._newborn(key, obj["metadata"])})
+        obj = complete_new(resource, version, key, {**obj, "metadata": self._newborn(key, obj["metadata"])})
         if managed is None:
             # What admission adds belongs to nobody, so the fields are attributed before it.
             managed = self._attributed(resource, version, None, obj, options, "")
         obj = finish_create(key, self._admission.admit(key, obj), now=self._now())
-        check_new(resource, key, obj)
+        check_new(resource, version, key, obj)
+        options.warnings += warnings_about(resource, key, obj, None)
         stored = self._store.create(key, _with_managed(obj, managed), dry_run=options.dry_run)
         return from_storage(resource, version, stored)
 
@@ -317,8 +327,9 @@ class Writer:
         managed: list[Object] | None = None,
     ) -> Object:
         key = storage_key(resource)
-        new = complete_changed(resource, key, old, to_storage(resource, obj), subresource, self._now())
-        check_change(resource, key, old, new, subresource)
+        new = complete_changed(resource, version, key, old, to_storage(resource, obj), subresource, self._now())
+        check_change(resource, version, key, old, new, subresource)
+        options.warnings += warnings_about(resource, key, new, old)
         if managed is None:
             managed = self._attributed(resource, version, old, new, options, subresource)
         stored = self._store.update(key, _with_managed(new, managed), dry_run=options.dry_run)
