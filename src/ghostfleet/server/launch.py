@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import IO
 
 from ghostfleet.core.clock import SECOND, WallClock, parse_clock
 from ghostfleet.core.collector import relax_collector
@@ -127,35 +128,32 @@ def launch_detached(settings: Settings) -> None:
     instance = Instance(settings.name)
     instance.claim()  # tells now if it runs already; the child claims it again
     instance.unclaim()
-    child = _spawn(settings, instance)
-    clock = WallClock()
-    deadline = clock.now() + _START_PATIENCE
-    while instance.record() is None:
-        if child.poll() is not None:
-            raise LaunchError(f"cluster {settings.name} did not start: {_last_words(instance)}")
-        if clock.now() > deadline:
-            child.terminate()
-            raise LaunchError(f"cluster {settings.name} did not get ready in time; see {instance.log}")
-        clock.run(clock.now() + _LOOK_AGAIN)
+    # A child that fails clears its directory away, the log included; what it said is read from the open file.
+    with instance.log.open("w+b") as log:
+        instance.log.chmod(0o600)
+        child = _spawn(settings, log)
+        clock = WallClock()
+        deadline = clock.now() + _START_PATIENCE
+        while instance.record() is None:
+            if child.poll() is not None:
+                raise LaunchError(f"cluster {settings.name} did not start: {_last_words(log)}")
+            if clock.now() > deadline:
+                child.terminate()
+                raise LaunchError(f"cluster {settings.name} did not get ready in time: {_last_words(log)}")
+            clock.run(clock.now() + _LOOK_AGAIN)
 
 
-def _spawn(settings: Settings, instance: Instance) -> subprocess.Popen[bytes]:
+def _spawn(settings: Settings, log: IO[bytes]) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "ghostfleet", "up", settings.name, "--quiet"]
     command += ["--address", settings.address, "--port", str(settings.port), "--clock", settings.clock]
     command += ["--seed", settings.seed] if settings.seed else []
     command += ["--tls" if settings.tls else "--no-tls"]
-    with instance.log.open("wb") as log:
-        instance.log.chmod(0o600)
-        return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, close_fds=True
-        )
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
 
-def _last_words(instance: Instance) -> str:
-    try:
-        text = instance.log.read_text(errors="replace").strip()
-    except OSError:
-        text = ""
+def _last_words(log: IO[bytes]) -> str:
+    log.seek(0)
+    text = log.read().decode(errors="replace").strip()
     return text.splitlines()[-1].removeprefix("ghostfleet: ") if text else "it said nothing"
 
 
