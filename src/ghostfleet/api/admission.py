@@ -11,6 +11,8 @@ import random
 
 from ghostfleet.api.defaults.admission import admit_pod
 from ghostfleet.api.kinds import Resource
+from ghostfleet.api.limitranges import apply_limit_ranges, check_claim_limits
+from ghostfleet.api.quotas import charge_quotas
 from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import FieldError, forbidden, invalid, not_found
 from ghostfleet.core.store import Store
@@ -64,11 +66,24 @@ class Admission:
         """The new object with what the cluster adds to it."""
         if key == "pods":
             return admit_pod(
-                obj, priority_class=self._priority_class, default_priority_class=self._default_priority_class
+                apply_limit_ranges(self._store, obj),
+                priority_class=self._priority_class,
+                default_priority_class=self._default_priority_class,
             )
         if key == "services":
             return self._addressed(obj)
+        if key == "persistentvolumeclaims":
+            check_claim_limits(self._store, obj)
         return obj
+
+    def charge(self, key: str, obj: Object, *, dry_run: bool) -> None:
+        """Count a new object against the quotas of its namespace, or refuse it."""
+        charge_quotas(self._store, key, obj, dry_run=dry_run)
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether pods of one template are admitted alike in all namespaces: limit ranges belong to one."""
+        return not self._store.count("limitranges")
 
     @property
     def state(self) -> int:

@@ -31,6 +31,8 @@ def read_changed(resource: Resource, version: Version, obj: Object, known: Objec
     fresh = {key: value for key, value in obj.items() if value is not known.get(key)}
     metadata, kept = obj["metadata"], known["metadata"].get("managedFields")
     untouched = kept is not None and metadata.get("managedFields") is kept
+    # Metadata must be there for everyone who reads an object, be it as it was.
+    fresh["metadata"] = metadata
     if untouched:
         fresh["metadata"] = {key: value for key, value in metadata.items() if key != "managedFields"}
     fresh, unknown = read(resource, version, fresh)

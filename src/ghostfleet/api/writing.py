@@ -97,7 +97,7 @@ class Writer:
 
     def create(self, resource: Resource, version: Version, namespace: str, body: Any, options: WriteOptions) -> Object:
         """Store a new object; answers it in the version of the request."""
-        template = self._templates.key(body) if resource.key == _PODS else None
+        template = self._templates.key(body) if resource.key == _PODS and self._admission.is_uniform else None
         if template is not None:
             cast = self._templates.find(template, self._admission.state)
             if cast is not None:
@@ -246,6 +246,7 @@ class Writer:
         obj = finish_create(key, self._admission.admit(key, obj), now=self._now())
         check_new(resource, version, key, obj)
         options.warnings += warnings_about(resource, key, obj, None)
+        self._admission.charge(key, obj, dry_run=options.dry_run)
         stored = self._store.create(key, _with_managed(obj, managed), dry_run=options.dry_run)
         return from_storage(resource, version, stored)
 
@@ -281,6 +282,7 @@ class Writer:
             (entry,) = managed
             managed = [{**entry, "fieldsV1": {**entry["fieldsV1"], "f:spec": cast.fields}}]
         whole = _with_managed({**obj, "spec": cast.spec, "status": cast.status}, managed)
+        self._admission.charge(_PODS, whole, dry_run=options.dry_run)
         return from_storage(resource, version, self._store.create(_PODS, whole, dry_run=options.dry_run))
 
     def _keep_cast(self, template: bytes, made: Object) -> None:

@@ -58,9 +58,13 @@ def index_by_node() -> Index:
     return Index("spec", _node_name)
 
 
+def _owner_uids(owners: Any) -> Iterable[str]:
+    return (owners[0]["uid"],) if len(owners) == 1 else dict.fromkeys([each["uid"] for each in owners])
+
+
 def index_by_owner() -> Index:
     """Objects by the uid of each owner."""
-    return Index("ownerReferences", lambda owners: dict.fromkeys(each["uid"] for each in owners), in_metadata=True)
+    return Index("ownerReferences", _owner_uids, in_metadata=True)
 
 
 def index_by_label(label: str) -> Index:

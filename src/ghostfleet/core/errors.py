@@ -142,7 +142,7 @@ def _render(value: Any) -> str:
     """A value as Go prints it in a field error: quoted strings, bare numbers, JSON for the rest, null for nothing."""
     if isinstance(value, str):
         return _quote(value)
-    if isinstance(value, float) and not math.isfinite(value):
+    if (isinstance(value, float) and not math.isfinite(value)) or (isinstance(value, int) and abs(value) >= 2**63):
         return str(value)
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
 

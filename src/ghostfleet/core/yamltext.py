@@ -3,7 +3,8 @@
 A plain *scalar* (a word without quotes) stands for what Kubernetes' YAML library takes it for, which is neither YAML
 1.1 nor 1.2: `no` and `on` are booleans, `012` is octal, `1e3` is a number, but dates and `1:30` are texts. A value is
 *composed* from the events of PyYAML's parser, so that its size can be bounded: in depth, and in what *aliases* (`*x`)
-repeat, because a few lines of them can stand for gigabytes. Keys become texts, and one that comes twice is an error.
+repeat, because a few lines of them can stand for gigabytes. Keys become texts, and one that comes twice is an error,
+unless the reader is asked to be *lenient*: then the last one counts.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ class YamlError(ValueError):
         self.problem = problem
 
 
-def compose(text: str) -> Iterator[tuple[Any, int, int]]:
+def compose(text: str, *, lenient: bool = False) -> Iterator[tuple[Any, int, int]]:
     """The value of each document of a text, with the line and column where it starts."""
     try:
-        yield from _Composer(text).documents()
+        yield from _Composer(text, lenient).documents()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = ": ".join(filter(None, (error.context, error.problem)))
@@ -90,7 +91,8 @@ class _Frame:
 class _Composer:
     """Makes values from the events of the YAML parser, without recursion."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, lenient: bool) -> None:
+        self.lenient = lenient
         self.next_event = _LOADER(text).get_event
         self.anchors: dict[str, tuple[Any, int] | None] = {}
         self.read = 0
@@ -162,7 +164,7 @@ class _Composer:
         else:
             if frame.key is _MERGE:
                 self.merge(frame, value, event)
-            elif frame.key in frame.made and frame.key not in frame.merged:
+            elif not self.lenient and frame.key in frame.made and frame.key not in frame.merged:
                 self.fail(frame.key_event, f'key "{frame.key}" already set in map')
             else:
                 frame.made[frame.key] = value

@@ -21,6 +21,7 @@ import orjson
 
 from ghostfleet.api.validation.gotypes import embedded_step, go_type, struct_name
 from ghostfleet.api.validation.times import micro_time, rfc3339_time
+from ghostfleet.api.validation.unions import Union, union_of
 from ghostfleet.core.errors import ApiError, bad_request
 from ghostfleet.core.quantity import canonical
 from ghostfleet.core.schema import Type
@@ -151,8 +152,15 @@ def _compile_text(rewrite: Callable[[str], str]) -> Callable[[Type], Clean]:
     return lambda _: clean
 
 
-def _compile_any(_: Type) -> Clean:
-    return lambda _value: True
+def _compile_any(type_: Type) -> Clean:
+    union = union_of(type_.name)
+    if union is None:
+        return lambda _: True
+    schema_clean = _clean(union.schema)
+    if union.items is None:
+        return lambda value: value is None or type(value) is bool or schema_clean(value)
+    item_clean = _clean(union.items)
+    return lambda value: value is None or (all(map(item_clean, value)) if type(value) is list else schema_clean(value))
 
 
 def _base64(text: str) -> str:
@@ -251,7 +259,19 @@ class _Walk:
         if sort == "map":
             self._expect(dict, value, type_, place)
             return self._map(value, type_, place)
-        return self._scalar(value, type_, place)
+        union = union_of(type_.name)
+        return self._scalar(value, type_, place) if union is None else self._union(value, union, place)
+
+    def _union(self, value: Any, union: Union, place: _Place) -> Any:
+        # What is unknown in here is lost without a word: Kubernetes' own decoder of these types does not look for it.
+        walk = _Walk(self.kind, self.version)
+        if type(value) is dict:
+            return walk.object(value, union.schema, f"{place.path}.", f"{place.go_path}.")
+        if union.items is None:
+            self._refuse("boolean or JSON schema expected")
+        if type(value) is list:
+            return [walk._item(item, union.items, place) for item in value]
+        return None
 
     def _list(self, value: list[Any], type_: Type, place: _Place) -> list[Any]:
         if type_.items is None:

@@ -1,0 +1,207 @@
+"""Endpoints: which pods are behind a service, for those who look it up.
+
+For a service with a selector, its ready pods and their ports are listed twice: in one Endpoints object, as it was
+always done, and in EndpointSlices of up to a hundred pods each. Pods count once they have an address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ghostfleet.controllers.pods import is_ready, is_terminal, owner_reference
+from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.core.changes import Change, Object
+from ghostfleet.core.profile import Profile
+from ghostfleet.core.selectors import LabelSelector, Requirement
+from ghostfleet.core.store import Store
+
+__all__ = ["ENDPOINTS", "SLICES", "EndpointsController"]
+
+ENDPOINTS = "endpoints"
+SLICES = "endpointslices.discovery.k8s.io"
+_SERVICE = "kubernetes.io/service-name"
+_MANAGER = {"endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io"}
+
+Key = tuple[str, str]
+
+
+class EndpointsController:
+    """Keeps the endpoints of the services of one store."""
+
+    def __init__(self, store: Store, profile: Profile) -> None:
+        self._store = store
+        self._size = profile.number("endpointslices.size")
+        self._workers: Workers[Key] = Workers(
+            store.clock,
+            self._sync,
+            count=profile.number("endpoints.workers"),
+            client=profile.limiter("kube-controller-manager"),
+        )
+        #: Selectors of services by namespace and name, and the pods they select.
+        self._services: dict[str, dict[str, LabelSelector]] = {}
+        self._pods: dict[Key, dict[str, Object]] = {}
+        for service in store.list("services"):
+            self._begin(service)
+        store.listen("services", self._notice)
+        store.listen("pods", self._notice_pod)
+
+    # -- taking note -------------------------------------------------------------------------------------------------
+
+    def _begin(self, service: Object) -> None:
+        namespace, name = service["metadata"]["namespace"], service["metadata"]["name"]
+        wanted = service["spec"].get("selector")
+        if not wanted:
+            return
+        selector = LabelSelector(Requirement(key, "=", (value,)) for key, value in wanted.items())
+        self._services.setdefault(namespace, {})[name] = selector
+        self._pods[namespace, name] = {
+            pod["metadata"]["name"]: pod
+            for pod in self._store.list("pods", namespace)
+            if selector.matches(pod["metadata"].get("labels"))
+        }
+        self._workers.add((namespace, name))
+
+    def _end(self, key: Key) -> None:
+        if self._pods.pop(key, None) is not None:
+            del self._services[key[0]][key[1]]
+            if not self._services[key[0]]:
+                del self._services[key[0]]
+        self._workers.add(key)
+
+    def _notice(self, change: Change) -> None:
+        key = (change.namespace, change.name)
+        if change.new is None:
+            self._end(key)
+        elif change.old is None or change.old["spec"] != change.new["spec"]:
+            if key in self._pods:
+                self._end(key)
+            self._begin(change.new)
+
+    def _notice_pod(self, change: Change) -> None:
+        services = self._services.get(change.namespace)
+        if not services:
+            return
+        labels = change.new["metadata"].get("labels") if change.new is not None else None
+        for name, selector in services.items():
+            pods = self._pods[change.namespace, name]
+            if change.new is not None and selector.matches(labels):
+                pods[change.name] = change.new
+            elif pods.pop(change.name, None) is None:
+                continue
+            self._workers.add((change.namespace, name))
+
+    # -- acting ------------------------------------------------------------------------------------------------------
+
+    def _sync(self, key: Key) -> Steps:
+        service = self._store.find("services", *key)
+        if service is None or key not in self._pods:
+            if service is None and self._store.find(ENDPOINTS, *key) is not None:
+                yield 1
+                self._store.delete(ENDPOINTS, *key)
+            return
+        pods = sorted(
+            (pod for pod in self._pods[key].values() if pod["status"].get("podIP") and not is_terminal(pod)),
+            key=lambda pod: pod["metadata"]["name"],
+        )
+        yield from self._write_endpoints(service, pods)
+        yield from self._write_slices(service, pods)
+
+    def _write_endpoints(self, service: Object, pods: list[Object]) -> Steps:
+        own = service["metadata"]
+        wide = service["spec"].get("publishNotReadyAddresses")
+        listed = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
+        ready = [_address(pod) for pod in listed if wide or is_ready(pod)]
+        others = [_address(pod) for pod in listed if not wide and not is_ready(pod)]
+        subset: Object = {}
+        if ready:
+            subset["addresses"] = ready
+        if others:
+            subset["notReadyAddresses"] = others
+        if subset:
+            subset["ports"] = _ports(service, listed)
+        old = self._store.find(ENDPOINTS, own["namespace"], own["name"])
+        fresh: Object = {"apiVersion": "v1", "kind": "Endpoints"}
+        labels = {**(own.get("labels") or {}), "endpoints.kubernetes.io/managed-by": "endpoint-controller"}
+        fresh["metadata"] = {"name": own["name"], "namespace": own["namespace"], "labels": labels}
+        if subset:
+            fresh["subsets"] = [subset]
+        if old is None:
+            yield 1
+            self._store.create(ENDPOINTS, fresh)
+        elif old.get("subsets") != fresh.get("subsets"):
+            yield 1
+            rest = {field: value for field, value in old.items() if field != "subsets"}
+            self._store.update(ENDPOINTS, {**rest, **({"subsets": [subset]} if subset else {})})
+
+    def _write_slices(self, service: Object, pods: list[Object]) -> Steps:
+        own = service["metadata"]
+        owned = [each for _, each in self._store.owned_by(own["uid"], SLICES)]
+        ports = _ports(service, pods) if pods else None
+        parts = [pods[start : start + self._size] for start in range(0, len(pods), self._size)] or [[]]
+        for number, part in enumerate(parts):
+            listed = [_endpoint(service, pod) for pod in part] or None
+            if number < len(owned):
+                if owned[number].get("endpoints") != listed or owned[number].get("ports") != ports:
+                    yield 1
+                    metadata = owned[number]["metadata"]
+                    metadata = {**metadata, "generation": metadata.get("generation", 0) + 1}
+                    changed = {**owned[number], "metadata": metadata, "endpoints": listed, "ports": ports}
+                    self._store.update(SLICES, changed)
+                continue
+            metadata = {
+                "generateName": f"{own['name']}-",
+                "namespace": own["namespace"],
+                "labels": {**(own.get("labels") or {}), **_MANAGER, _SERVICE: own["name"]},
+                "ownerReferences": [owner_reference(service)],
+                "generation": 1,
+            }
+            yield 1
+            fresh = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": metadata}
+            self._store.create(SLICES, {**fresh, "addressType": "IPv4", "endpoints": listed, "ports": ports})
+        for each in owned[len(parts) :]:
+            yield 1
+            self._store.delete(SLICES, own["namespace"], each["metadata"]["name"])
+
+
+def _target(pod: Object) -> Object:
+    metadata = pod["metadata"]
+    return {"kind": "Pod", "namespace": metadata["namespace"], "name": metadata["name"], "uid": metadata["uid"]}
+
+
+def _address(pod: Object) -> Object:
+    address = {"ip": pod["status"]["podIP"], "targetRef": _target(pod)}
+    if pod["spec"].get("nodeName"):
+        address["nodeName"] = pod["spec"]["nodeName"]
+    return address
+
+
+def _endpoint(service: Object, pod: Object) -> Object:
+    leaving = "deletionTimestamp" in pod["metadata"]
+    serving = is_ready(pod) or bool(service["spec"].get("publishNotReadyAddresses"))
+    conditions = {"ready": serving and not leaving, "serving": serving, "terminating": leaving}
+    endpoint: Object = {"addresses": [pod["status"]["podIP"]], "conditions": conditions, "targetRef": _target(pod)}
+    if pod["spec"].get("nodeName"):
+        endpoint["nodeName"] = pod["spec"]["nodeName"]
+    return endpoint
+
+
+def _ports(service: Object, pods: Iterable[Object]) -> list[Object]:
+    """The ports at which the pods listen; names of ports are looked up in the first pod that has them."""
+    ports = []
+    for port in service["spec"].get("ports") or ():
+        target = port.get("targetPort", port["port"])
+        if isinstance(target, str):
+            target = _named_port(target, pods)
+        if target:
+            ports.append({"name": port.get("name", ""), "port": target, "protocol": port.get("protocol", "TCP")})
+    return ports
+
+
+def _named_port(name: str, pods: Iterable[Object]) -> int | None:
+    for pod in pods:
+        for container in pod["spec"].get("containers") or ():
+            for port in container.get("ports") or ():
+                if port.get("name") == name:
+                    number: int = port["containerPort"]
+                    return number
+    return None

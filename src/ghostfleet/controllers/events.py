@@ -1,0 +1,244 @@
+"""Events: what controllers tell about the objects they work on.
+
+A *recorder* writes events as client-go's does. The same event told again raises the count of the first one. Many
+*similar* events, which differ in their message only, are told as one from the tenth on, and an object that has too
+much told about it is no longer reported on for a while. Where the client has a rate limit, events wait in line for
+their turn behind the controller's own requests. Events live for an hour. A profile may leave out events of the type
+Normal.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from typing import NamedTuple
+
+from ghostfleet.core.changes import Change, Object
+from ghostfleet.core.clock import SECOND, Handle
+from ghostfleet.core.errors import ApiError
+from ghostfleet.core.profile import Profile
+from ghostfleet.core.ratelimit import TokenBucket
+from ghostfleet.core.store import Store
+from ghostfleet.core.timestamps import rfc3339
+
+__all__ = ["EventExpiry", "Recorder"]
+
+_REMEMBERED = 4096
+_COMBINED = "(combined from similar events): "
+
+
+_Groups = dict[tuple[str, str], tuple[int, dict[str, None]]]
+
+
+class _Event(NamedTuple):
+    """Something to tell about an object."""
+
+    about: Object
+    type: str
+    reason: str
+    message: str
+    time: int
+
+
+class _Subject:
+    """What was told of one object."""
+
+    __slots__ = ("groups", "last", "names", "tokens")
+
+    def __init__(self, tokens: float, now: int) -> None:
+        self.tokens = tokens
+        self.last = now
+        #: By type, reason and message: the name an event is stored under, how often it was told, and when last.
+        self.names: dict[tuple[str, str, str], tuple[str, int, int]] = {}
+        #: By type and reason: when it was told last, and with which messages. None while these are few.
+        self.groups: _Groups | None = None
+
+    def begin_groups(self) -> _Groups:
+        """Look back at what was told so far."""
+        groups: _Groups = {}
+        self.groups = groups
+        for (kind, reason, message), (_, _, time) in self.names.items():
+            _, messages = groups.get((kind, reason)) or (time, {})
+            messages[message] = None
+            groups[kind, reason] = (time, messages)
+        return groups
+
+
+class Recorder:
+    """Writes the events of one component."""
+
+    def __init__(self, store: Store, component: str, profile: Profile, client: TokenBucket | None = None) -> None:
+        self._store = store
+        self._component = component
+        self._source = {"component": component}
+        self._client = client
+        self._similar_limit = profile.number("events.aggregate-after")
+        self._window = profile.duration("events.aggregate-window")
+        self._tells_all = profile.switch("events.normal")
+        self._burst = float(profile.number("events.burst"))
+        self._rate = profile.ratio("events.qps") / SECOND
+        self._subjects: OrderedDict[str, _Subject] = OrderedDict()
+        self._waiting: deque[_Event] = deque()
+        self._stamp = 0
+        self._busy = False
+
+    def normal(self, obj: Object, reason: str, message: str) -> None:
+        if self._tells_all:
+            self._tell(_Event(obj, "Normal", reason, message, self._store.clock.now()))
+
+    def warning(self, obj: Object, reason: str, message: str) -> None:
+        self._tell(_Event(obj, "Warning", reason, message, self._store.clock.now()))
+
+    def _tell(self, event: _Event) -> None:
+        if self._client is None:
+            subject = self._subject(event)
+            if subject is not None:
+                self._write(subject, event)
+            return
+        self._waiting.append(event)
+        if not self._busy:
+            self._busy = True
+            self._store.clock.call_soon(self._next)
+
+    def _next(self) -> None:
+        """Ask for the next event's turn; one event waits at a time, so that they do not crowd out the work."""
+        assert self._client is not None
+        while self._waiting:
+            event = self._waiting.popleft()
+            subject = self._subject(event)
+            if subject is not None:
+                delay = self._client.reserve(self._store.clock.now())
+                self._store.clock.call_later(delay, self._take_turn, subject, event)
+                return
+        self._busy = False
+
+    def _take_turn(self, subject: _Subject, event: _Event) -> None:
+        self._write(subject, event)
+        self._next()
+
+    def _subject(self, event: _Event) -> _Subject | None:
+        """What is known of the event's object; None when too much was told about it of late."""
+        uid: str = event.about["metadata"]["uid"]
+        now = self._store.clock.now()
+        subject = self._subjects.get(uid)
+        if subject is None:
+            subject = self._subjects[uid] = _Subject(self._burst, now)
+            if len(self._subjects) > _REMEMBERED:
+                self._subjects.popitem(last=False)
+        else:
+            self._subjects.move_to_end(uid)
+        subject.tokens = min(subject.tokens + (now - subject.last) * self._rate, self._burst)
+        subject.last = now
+        if subject.tokens < 1:
+            return None
+        subject.tokens -= 1
+        return subject
+
+    def _write(self, subject: _Subject, event: _Event) -> None:
+        names, message = subject.names, event.message
+        combined = len(names) + 1 >= self._similar_limit and self._is_one_of_many(subject, event)
+        # All that are combined are one event, whatever its message is at the time.
+        identity = (event.type, event.reason, _COMBINED if combined else message)
+        if combined:
+            message = _COMBINED + message
+        name, times, _ = names.get(identity) or ("", 0, 0)
+        if times and self._repeat(event, message, name, times + 1):
+            names[identity] = (name, times + 1, event.time)
+        else:
+            names[identity] = (self._create(event, message), 1, event.time)
+
+    def _is_one_of_many(self, subject: _Subject, event: _Event) -> bool:
+        """Whether too many events with the same reason were told of late."""
+        groups = subject.groups if subject.groups is not None else subject.begin_groups()
+        group = (event.type, event.reason)
+        found = groups.get(group)
+        messages = found[1] if found is not None and event.time - found[0] <= self._window else {}
+        messages[event.message] = None
+        groups[group] = (event.time, messages)
+        if len(messages) < self._similar_limit:
+            return False
+        messages.pop(next(iter(messages)))
+        return True
+
+    def _repeat(self, event: _Event, message: str, name: str, times: int) -> bool:
+        """Tell a known event again; false when it is gone."""
+        stored = self._store.find("events", event.about["metadata"].get("namespace") or "default", name)
+        if stored is None:
+            return False
+        again = {"message": message, "count": times, "lastTimestamp": rfc3339(event.time)}
+        self._store.update("events", {**stored, **again})
+        return True
+
+    def _create(self, event: _Event, message: str) -> str:
+        """Store a new event; its name."""
+        obj = event.about
+        metadata = obj["metadata"]
+        namespace = metadata.get("namespace") or "default"
+        time = rfc3339(event.time)
+        involved = {
+            "kind": obj["kind"],
+            "namespace": namespace,
+            "name": metadata["name"],
+            "uid": metadata["uid"],
+            "apiVersion": obj["apiVersion"],
+            "resourceVersion": metadata["resourceVersion"],
+        }
+        if "namespace" not in metadata:
+            del involved["namespace"]
+        own = {"namespace": namespace}
+        told = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": own,
+            "involvedObject": involved,
+            "reason": event.reason,
+            "message": message,
+            "source": self._source,
+            "firstTimestamp": time,
+            "lastTimestamp": time,
+            "count": 1,
+            "type": event.type,
+            "eventTime": None,
+            "reportingComponent": self._component,
+            "reportingInstance": "",
+        }
+        while True:
+            # Kubernetes has the nanosecond in the name; here several events may fall on the same one.
+            self._stamp = max(self._stamp + 1, event.time * 1000)
+            own["name"] = name = f"{metadata['name']}.{self._stamp:x}"
+            try:
+                self._store.create("events", told)
+            except ApiError as error:
+                if error.reason != "AlreadyExists":
+                    raise
+            else:
+                return name
+
+
+class EventExpiry:
+    """Removes events from one store when their time is over; a write starts it anew."""
+
+    def __init__(self, store: Store, profile: Profile) -> None:
+        self._store = store
+        self._life = profile.duration("events.time-to-live")
+        self._written: deque[tuple[int, str, str, str]] = deque()
+        self._handle: Handle | None = None
+        store.listen("events", self._notice)
+
+    def _notice(self, change: Change) -> None:
+        if change.new is None:
+            return
+        version = change.new["metadata"]["resourceVersion"]
+        self._written.append((self._store.clock.now() + self._life, change.namespace, change.name, version))
+        if self._handle is None:
+            self._handle = self._store.clock.call_later(self._life, self._sweep)
+
+    def _sweep(self) -> None:
+        self._handle = None
+        now, written = self._store.clock.now(), self._written
+        while written and written[0][0] <= now:
+            _, namespace, name, version = written.popleft()
+            event = self._store.find("events", namespace, name)
+            if event is not None and event["metadata"]["resourceVersion"] == version:
+                self._store.delete("events", namespace, name)
+        if written:
+            self._handle = self._store.clock.call_at(written[0][0], self._sweep)

@@ -1,0 +1,176 @@
+"""The Job controller: looks at Jobs when they or their pods change.
+
+A new or changed Job is looked at at once; changes of its pods are gathered for a *batch period* first, so that many of
+them make one status. Pods that carry the Jobs' finalizer but have no unfinished Job any more are *orphans*: nobody will
+count them, so the finalizer just goes.
+"""
+
+from __future__ import annotations
+
+from ghostfleet.controllers.creation import PodCreator
+from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.jobs.accounting import Accounting
+from ghostfleet.controllers.jobs.ending import COMPLETED, deadline_in, decide_ending, is_complete
+from ghostfleet.controllers.jobs.facts import JobFacts
+from ghostfleet.controllers.jobs.limits import job_limits
+from ghostfleet.controllers.jobs.records import FINALIZER, JOBS, JobRecord, is_finished
+from ghostfleet.controllers.jobs.shortcut import Shortcut
+from ghostfleet.controllers.jobs.staffing import Staffing, release
+from ghostfleet.controllers.pods import controller_of, delete_pod
+from ghostfleet.controllers.routing import PodRoutes
+from ghostfleet.controllers.workers import Steps, Workers, together
+from ghostfleet.core.changes import Change, Object
+from ghostfleet.core.errors import ApiError
+from ghostfleet.core.profile import Profile
+from ghostfleet.core.ratelimit import ItemExponentialBackoff
+from ghostfleet.core.store import Store
+
+__all__ = ["JobController"]
+
+_NAME = "kubernetes.io/job-controller"
+_NOTHING: Steps = iter(())
+
+Key = tuple[str, str]
+
+
+class JobController:
+    """Runs the Jobs of one store."""
+
+    def __init__(self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile) -> None:
+        client = profile.limiter("kube-controller-manager")
+        self._store = store
+        self._creator = creator
+        self._limits = job_limits(profile)
+        self._recorder = Recorder(store, "job-controller", profile, client)
+        #: Only where nothing can happen between two requests.
+        self._shortcut = None
+        if client is None and not self._limits.interim_status:
+            self._shortcut = Shortcut(store, creator, self._recorder)
+        self._records: dict[str, JobRecord] = {}
+        workers = profile.number("job.workers")
+        base, limit = profile.duration("job.api-backoff"), profile.duration("job.api-backoff-limit")
+        self._workers: Workers[Key] = Workers(
+            store.clock, self._sync, count=workers, client=client, retry=ItemExponentialBackoff(base, limit)
+        )
+        self._orphans: Workers[Key] = Workers(
+            store.clock, self._free_orphan, count=workers, client=client, retry=ItemExponentialBackoff(base, limit)
+        )
+        for job in store.list(JOBS):
+            self._begin(job)
+        store.listen(JOBS, self._notice)
+        routes.to("batch/v1", "Job", self._take)
+        routes.adopters(self._take_orphan)
+
+    # -- taking note -------------------------------------------------------------------------------------------------
+
+    def _begin(self, job: Object) -> None:
+        if not is_finished(job) and job["spec"].get("managedBy", _NAME) == _NAME:
+            record = JobRecord(job)
+            self._records[job["metadata"]["uid"]] = record
+            self._workers.add(record.key)
+
+    def _notice(self, change: Change) -> None:
+        new, old = change.new, change.old
+        if old is None:
+            assert new is not None
+            self._begin(new)
+        elif new is None:
+            self._end(old["metadata"]["uid"])
+        elif new["metadata"].get("generation") != old["metadata"].get("generation"):
+            record = self._records.get(new["metadata"]["uid"])
+            if record is not None:
+                record.look_at(new["spec"])
+                self._workers.add(record.key)
+
+    def _end(self, uid: str) -> None:
+        """Forget a Job that is finished or gone; what pods it still holds are orphans."""
+        record = self._records.pop(uid, None)
+        if record is not None:
+            for pod in record.countable.values():
+                self._take_orphan(pod)
+            for pod in record.active_pods():
+                self._take_orphan(pod)
+
+    def _take(self, owner: Object, old: Object | None, new: Object | None) -> None:
+        record = self._records.get(owner["uid"])
+        if record is None:
+            if new is not None:
+                self._take_orphan(new)
+            return
+        pod = new if new is not None else old
+        assert pod is not None
+        if record.note(pod["metadata"]["uid"], new) and not record.own_write:
+            self._workers.add_after(record.key, self._limits.batch_period)
+
+    def _take_orphan(self, pod: Object) -> None:
+        metadata = pod["metadata"]
+        if FINALIZER in metadata.get("finalizers", ()):
+            self._orphans.add((metadata["namespace"], metadata["name"]))
+
+    # -- acting ------------------------------------------------------------------------------------------------------
+
+    def _free_orphan(self, key: Key) -> Steps:
+        pod = self._store.find("pods", *key)
+        if pod is None or FINALIZER not in pod["metadata"].get("finalizers", ()):
+            return
+        owner = controller_of(pod)
+        if owner is not None:
+            if (owner["apiVersion"], owner["kind"]) != ("batch/v1", "Job") or owner["uid"] in self._records:
+                return
+            job = self._store.find(JOBS, key[0], owner["name"])
+            if job is not None and job["metadata"]["uid"] == owner["uid"] and not is_finished(job):
+                return
+        yield 1
+        release(self._store, pod)
+
+    def _sync(self, key: Key) -> Steps:
+        job = self._store.find(JOBS, *key)
+        record = self._records.get(job["metadata"]["uid"]) if job is not None else None
+        if job is None or record is None:
+            return _NOTHING
+        if record.single and self._shortcut is not None and self._shortcut.take(job, record):
+            if record.finished:
+                self._end(job["metadata"]["uid"])
+            return _NOTHING
+        return self._sync_fully(key, job, record)
+
+    def _sync_fully(self, key: Key, job: Object, record: JobRecord) -> Steps:
+        facts = JobFacts(job, record, self._store.clock.now())
+        accounting = Accounting(self._store, self._recorder, self._limits, facts)
+        accounting.start()
+        ending = decide_ending(facts)
+        countable = facts.countable
+        failure: ApiError | None = None
+        if ending is not None:
+            active = record.active_pods()
+            for pod, turn in zip(active, together(len(active)), strict=True):
+                yield turn
+                if delete_pod(self._store, pod):
+                    self._recorder.normal(job, "SuccessfulDelete", f"Deleted pod: {pod['metadata']['name']}")
+            accounting.note_numbers(0, 0, facts.terminating + len(active))
+            if active:
+                countable = {**countable, **{pod["metadata"]["uid"]: pod for pod in active}}
+        else:
+            staffing = Staffing(self._store, self._creator, self._recorder, self._limits, facts)
+            if not facts.marked:
+                try:
+                    yield from staffing.manage()
+                except ApiError as error:
+                    failure = error
+                if staffing.wait is not None:
+                    self._workers.add_after(key, max(staffing.wait, self._limits.batch_period))
+            if is_complete(facts):
+                ending = COMPLETED
+            elif not facts.marked:
+                accounting.note_suspension()
+            accounting.note_numbers(record.active, record.ready, facts.terminating + staffing.removed)
+            left = deadline_in(facts)
+            if left is not None:
+                self._workers.add_after(key, left)
+        yield from accounting.close(ending, countable)
+        if accounting.finished:
+            self._end(job["metadata"]["uid"])
+        elif accounting.unfinished:
+            self._workers.add_after(key, self._limits.batch_period)
+        if failure is not None:
+            raise failure

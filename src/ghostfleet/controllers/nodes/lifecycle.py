@@ -1,0 +1,332 @@
+"""The life of nodes: a node that gives no sign of life for too long is called unknown, tainted, and its pods not ready.
+
+Signs of life are heartbeats in the node's Ready condition and renewals of its lease. They are looked at every few
+seconds (*ticks*), and a node is given a *grace period*, a new one a longer one. Conditions of a node become NoSchedule
+taints at once; a node that is not ready also gets a NoExecute taint, as fast as its zone allows. Nodes that something
+else vouches for (`beats`) are alive without giving signs, which spares a large fleet millions of writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.nodes.taints import NOT_READY, UNREACHABLE, change_taints
+from ghostfleet.controllers.nodes.zones import Zones
+from ghostfleet.controllers.pods import condition_of, with_condition
+from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.core.changes import Change, Object
+from ghostfleet.core.clock import Handle
+from ghostfleet.core.profile import Profile
+from ghostfleet.core.store import Store
+from ghostfleet.core.timestamps import rfc3339
+from ghostfleet.stages.leases import LEASES
+
+__all__ = ["NodeLifecycle"]
+
+_LEASE_NAMESPACE = "kube-node-lease"
+_UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+#: Which condition in which status becomes which taint.
+_TAINT_OF = {
+    ("Ready", "False"): NOT_READY,
+    ("Ready", "Unknown"): UNREACHABLE,
+    ("MemoryPressure", "True"): "node.kubernetes.io/memory-pressure",
+    ("DiskPressure", "True"): "node.kubernetes.io/disk-pressure",
+    ("NetworkUnavailable", "True"): "node.kubernetes.io/network-unavailable",
+    ("PIDPressure", "True"): "node.kubernetes.io/pid-pressure",
+}
+_OWN_TAINTS = frozenset((*_TAINT_OF.values(), _UNSCHEDULABLE))
+_WATCHED = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
+_LABELS = (("kubernetes.io/os", "beta.kubernetes.io/os"), ("kubernetes.io/arch", "beta.kubernetes.io/arch"))
+
+
+class _Health:
+    """When a node gave its last sign of life, and the timer that waits for the next."""
+
+    __slots__ = ("heartbeat", "seen", "timer")
+
+    def __init__(self, seen: int, heartbeat: Any) -> None:
+        self.seen = seen
+        self.heartbeat = heartbeat
+        self.timer: Handle | None = None
+
+
+class NodeLifecycle:
+    """Watches the nodes of one store."""
+
+    def __init__(self, store: Store, profile: Profile, beats: Callable[[Object], bool] = lambda _: False) -> None:
+        client = profile.limiter("kube-controller-manager")
+        self._store = store
+        self._clock = store.clock
+        self._beats = beats
+        self._period = profile.duration("node.monitor-period")
+        self._grace = profile.duration("node.grace-period")
+        self._first_grace = profile.duration("node.startup-grace-period")
+        self._start = store.clock.now()
+        self._recorder = Recorder(store, "node-controller", profile, client)
+        self._health: dict[str, _Health] = {}
+        self._zones = Zones(store.clock, profile, self._drive_away)
+        self._workers: Workers[str] = Workers(store.clock, self._sync, client=client)
+        self._checks: Workers[str] = Workers(store.clock, self._check, client=client)
+        self._drives: Workers[str] = Workers(store.clock, self._taint, client=client)
+        for node in store.list("nodes"):
+            self._begin(node)
+        store.listen("nodes", self._notice)
+        store.listen(LEASES, self._notice_lease)
+        store.listen("pods", self._notice_pod)
+
+    # -- taking note -------------------------------------------------------------------------------------------------
+
+    def _begin(self, node: Object) -> None:
+        name = node["metadata"]["name"]
+        ready = condition_of(node, "Ready")
+        self._health[name] = _Health(self._clock.now(), (ready or {}).get("lastHeartbeatTime"))
+        message = f"Node {name} event: Registered Node {name} in Controller"
+        self._recorder.normal(node, "RegisteredNode", message)
+        self._note(node)
+
+    def _notice(self, change: Change) -> None:
+        new, old = change.new, change.old
+        if new is None:
+            assert old is not None
+            self._forget(old)
+        elif old is None:
+            self._begin(new)
+        else:
+            health = self._health[change.name]
+            beat = (condition_of(new, "Ready") or {}).get("lastHeartbeatTime")
+            if beat != health.heartbeat:
+                health.heartbeat = beat
+                health.seen = self._clock.now()
+            if (
+                old.get("status") is not new.get("status")
+                or old["spec"] is not new["spec"]
+                or self._labels_differ(old, new)
+            ):
+                self._note(new)
+
+    def look_at(self, name: str) -> None:
+        """Whoever vouches for a node has changed its mind."""
+        node = self._store.find("nodes", "", name)
+        if node is not None and name in self._health:
+            self._wait(node)
+
+    def _labels_differ(self, old: Object, new: Object) -> bool:
+        return any(old["metadata"].get(key) is not new["metadata"].get(key) for key in ("labels", "annotations"))
+
+    def _note(self, node: Object) -> None:
+        name = node["metadata"]["name"]
+        ready = condition_of(node, "Ready")
+        self._zones.note(node, ready is not None and ready["status"] == "True")
+        self._workers.add(name)
+        self._checks.add_after(name, self._next_tick(self._clock.now()) - self._clock.now())
+        self._wait(node)
+
+    def _forget(self, node: Object) -> None:
+        name = node["metadata"]["name"]
+        health = self._health.pop(name)
+        if health.timer is not None:
+            health.timer.cancel()
+        self._zones.dequeue(node)
+        self._zones.forget(name)
+        self._recorder.normal(node, "RemovingNode", f"Node {name} event: Removing Node {name} from Controller")
+
+    def _notice_lease(self, change: Change) -> None:
+        health = self._health.get(change.name)
+        if change.new is None or health is None or change.namespace != _LEASE_NAMESPACE:
+            return
+        before = (change.old or {}).get("spec", {}).get("renewTime")
+        if change.new["spec"].get("renewTime") != before:
+            health.seen = self._clock.now()
+
+    def _notice_pod(self, change: Change) -> None:
+        """A pod that comes to a node which is not ready is not ready either."""
+        new, old = change.new, change.old
+        if new is None or (old is not None and old["spec"] is new["spec"]):
+            return
+        name = new["spec"].get("nodeName")
+        if name and (old is None or old["spec"].get("nodeName") != name):
+            node = self._store.find("nodes", "", name)
+            ready = condition_of(node, "Ready") if node is not None else None
+            if ready is not None and ready["status"] != "True" and _is_ready(new):
+                self._clock.call_soon(self._mark_pod, change.namespace, change.name)
+
+    # -- signs of life -----------------------------------------------------------------------------------------------
+
+    def _next_tick(self, time: int) -> int:
+        return self._start + -(-(time - self._start) // self._period) * self._period
+
+    def _wait(self, node: Object) -> None:
+        """Set the timer of a node that has to give signs of life."""
+        health = self._health[node["metadata"]["name"]]
+        ready = condition_of(node, "Ready")
+        silent = ready is not None and ready["status"] == "Unknown"
+        if silent or self._beats(node):
+            if health.timer is not None:
+                health.timer.cancel()
+                health.timer = None
+        elif health.timer is None:
+            # It may have been vouched for until now.
+            health.seen = self._clock.now()
+            self._set_timer(node["metadata"]["name"], health, self._grace if ready is not None else self._first_grace)
+
+    def _set_timer(self, name: str, health: _Health, grace: int) -> None:
+        silent_at = self._next_tick(self._next_tick(health.seen) + grace + 1)
+        health.timer = self._clock.call_at(silent_at, self._look, name)
+
+    def _look(self, name: str) -> None:
+        health, node = self._health[name], self._store.get("nodes", "", name)
+        health.timer = None
+        grace = self._grace if condition_of(node, "Ready") is not None else self._first_grace
+        if self._next_tick(health.seen) + grace < self._clock.now():
+            self._checks.add(name)
+        else:
+            self._set_timer(name, health, grace)
+
+    def _is_silent(self, node: Object) -> bool:
+        health = self._health[node["metadata"]["name"]]
+        grace = self._grace if condition_of(node, "Ready") is not None else self._first_grace
+        return not self._beats(node) and self._next_tick(health.seen) + grace < self._clock.now()
+
+    # -- acting ------------------------------------------------------------------------------------------------------
+
+    def _check(self, name: str) -> Steps:
+        """What happens at a tick: silent nodes become unknown, and pods have to leave nodes that are not ready."""
+        node = self._store.find("nodes", "", name)
+        if node is None:
+            return
+        ready = condition_of(node, "Ready")
+        if self._is_silent(node) and (ready is None or ready["status"] != "Unknown"):
+            yield 1
+            node = self._give_up(name)
+            if ready is not None and ready["status"] == "True":
+                self._recorder.normal(node, "NodeNotReady", f"Node {name} status is now: NodeNotReady")
+                for pod in list(self._store.having("pods", "node", name)):
+                    if _is_ready(pod):
+                        yield 1
+                        self._mark_pod(pod["metadata"]["namespace"], pod["metadata"]["name"])
+        was_down, is_down = self._zones.assess()
+        if is_down and not was_down:
+            # Nobody can see any node: the fault is hardly theirs.
+            for each in self._store.list("nodes"):
+                yield from self._welcome_back(each)
+        elif was_down and not is_down:
+            self._begin_anew()
+        else:
+            yield from self._judge(name)
+
+    def _judge(self, name: str) -> Steps:
+        node = self._store.find("nodes", "", name)
+        ready = condition_of(node, "Ready") if node is not None else None
+        if node is None or ready is None:
+            return
+        if ready["status"] == "True":
+            yield from self._welcome_back(node)
+            return
+        wrong, right = (UNREACHABLE, NOT_READY) if ready["status"] == "False" else (NOT_READY, UNREACHABLE)
+        taints = {taint["key"] for taint in node["spec"].get("taints") or () if taint.get("effect") == "NoExecute"}
+        if wrong in taints:
+            yield 1
+            self._swap(name, right, wrong)
+        elif right not in taints and not self._zones.all_down:
+            self._zones.enqueue(node)
+
+    def _begin_anew(self) -> None:
+        now = self._clock.now()
+        for health in self._health.values():
+            health.seen = now
+        for node in self._store.list("nodes"):
+            self._checks.add_after(node["metadata"]["name"], self._period)
+
+    def _welcome_back(self, node: Object) -> Steps:
+        name = node["metadata"]["name"]
+        self._zones.dequeue(node)
+        taints = [taint["key"] for taint in node["spec"].get("taints") or () if taint.get("effect") == "NoExecute"]
+        if NOT_READY in taints or UNREACHABLE in taints:
+            yield 1
+            change_taints(self._store, name, (), ((NOT_READY, "NoExecute"), (UNREACHABLE, "NoExecute")))
+
+    def _drive_away(self, name: str) -> None:
+        self._drives.add(name)
+
+    def _taint(self, name: str) -> Steps:
+        """Give a node that is still not ready the taint that its pods have to leave for."""
+        node = self._store.find("nodes", "", name)
+        ready = condition_of(node, "Ready") if node is not None else None
+        if ready is not None and ready["status"] != "True":
+            yield 1
+            pair = (NOT_READY, UNREACHABLE) if ready["status"] == "False" else (UNREACHABLE, NOT_READY)
+            self._swap(name, *pair)
+
+    def _swap(self, name: str, right: str, wrong: str) -> None:
+        taint = {"key": right, "effect": "NoExecute", "timeAdded": rfc3339(self._clock.now())}
+        change_taints(self._store, name, [taint], [(wrong, "NoExecute")])
+
+    def _give_up(self, name: str) -> Object:
+        """Set the conditions of a silent node to Unknown."""
+        node = self._store.get("nodes", "", name)
+        now = rfc3339(self._clock.now())
+        conditions = list((node.get("status") or {}).get("conditions") or ())
+        for kind in _WATCHED:
+            before = condition_of(node, kind)
+            if before is None:
+                fresh = {
+                    "type": kind,
+                    "status": "Unknown",
+                    "lastHeartbeatTime": node["metadata"]["creationTimestamp"],
+                    "lastTransitionTime": now,
+                    "reason": "NodeStatusNeverUpdated",
+                    "message": "Kubelet never posted node status.",
+                }
+                conditions = with_condition(conditions, fresh)
+            elif before["status"] != "Unknown":
+                stopped = {"reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}
+                lost = {**before, "status": "Unknown", "lastTransitionTime": now, **stopped}
+                conditions = with_condition(conditions, lost)
+        return self._store.patch_status("nodes", "", name, {**(node.get("status") or {}), "conditions": conditions})
+
+    def _mark_pod(self, namespace: str, name: str) -> None:
+        pod = self._store.find("pods", namespace, name)
+        ready = condition_of(pod, "Ready") if pod is not None else None
+        if pod is None or ready is None or ready["status"] == "False":
+            return
+        lost = {**ready, "status": "False", "lastTransitionTime": rfc3339(self._clock.now())}
+        conditions = with_condition(pod["status"]["conditions"], lost)
+        self._store.patch_status("pods", namespace, name, {**pod["status"], "conditions": conditions})
+        self._recorder.warning(pod, "NodeNotReady", "Node is not ready")
+
+    def _sync(self, name: str) -> Steps:
+        """Turn conditions into taints, and keep the old labels of a node's system as the new ones say."""
+        node = self._store.find("nodes", "", name)
+        if node is None:
+            return
+        wanted = {
+            key
+            for condition in (node.get("status") or {}).get("conditions") or ()
+            if (key := _TAINT_OF.get((condition["type"], condition["status"]))) is not None
+        }
+        if node["spec"].get("unschedulable"):
+            wanted.add(_UNSCHEDULABLE)
+        present = {
+            taint["key"]
+            for taint in node["spec"].get("taints") or ()
+            if taint.get("effect") == "NoSchedule" and taint["key"] in _OWN_TAINTS
+        }
+        if wanted != present:
+            yield 1
+            now = rfc3339(self._clock.now())
+            added = [{"key": key, "effect": "NoSchedule", "timeAdded": now} for key in sorted(wanted - present)]
+            change_taints(self._store, name, added, [(key, "NoSchedule") for key in present - wanted])
+        labels = node["metadata"].get("labels") or {}
+        kept = {old: labels[key] for key, old in _LABELS if key in labels and labels.get(old) != labels[key]}
+        if kept:
+            yield 1
+            current = self._store.get("nodes", "", name)
+            metadata = {**current["metadata"], "labels": {**(current["metadata"].get("labels") or {}), **kept}}
+            self._store.update("nodes", {**current, "metadata": metadata})
+
+
+def _is_ready(pod: Object) -> bool:
+    ready = condition_of(pod, "Ready")
+    return ready is not None and ready["status"] == "True"

@@ -1,0 +1,54 @@
+"""Workload controllers, all of them: what kube-controller-manager runs besides garbage collection and namespaces."""
+
+from __future__ import annotations
+
+from ghostfleet.controllers.creation import PodCreator
+from ghostfleet.controllers.cronjobs import CronJobController
+from ghostfleet.controllers.daemonsets import DaemonSetController
+from ghostfleet.controllers.deployments import DeploymentController
+from ghostfleet.controllers.disruption import DisruptionController
+from ghostfleet.controllers.endpoints import EndpointsController
+from ghostfleet.controllers.events import EventExpiry
+from ghostfleet.controllers.jobs import JobController, JobExpiry
+from ghostfleet.controllers.nodes import NodeLifecycle, TaintEviction, vouching
+from ghostfleet.controllers.podgarbage import PodGarbageCollector
+from ghostfleet.controllers.quotas import QuotaController
+from ghostfleet.controllers.replicasets import REPLICASETS, REPLICATION_CONTROLLERS, ReplicaController
+from ghostfleet.controllers.routing import PodRoutes
+from ghostfleet.controllers.statefulsets import StatefulSetController
+from ghostfleet.controllers.volumes import StorageProtection, VolumeController
+from ghostfleet.core.profile import Profile
+from ghostfleet.core.store import Store
+from ghostfleet.stages.fleet import Fleet
+
+__all__ = ["Workloads"]
+
+
+class Workloads:
+    """The workload controllers of one store, and what they share. The `fleet` knows which of its nodes are alive."""
+
+    def __init__(self, store: Store, profile: Profile, fleet: Fleet | None = None) -> None:
+        self.routes = PodRoutes(store)
+        self.creator = PodCreator(store)
+        nodes = NodeLifecycle(store, profile, vouching(fleet))
+        if fleet is not None:
+            fleet.leases.listen(lambda name, _alive: nodes.look_at(name))
+        self._controllers = (
+            JobController(store, self.routes, self.creator, profile),
+            JobExpiry(store, profile),
+            CronJobController(store, profile),
+            ReplicaController(store, self.routes, self.creator, profile, REPLICASETS),
+            ReplicaController(store, self.routes, self.creator, profile, REPLICATION_CONTROLLERS),
+            DeploymentController(store, profile),
+            StatefulSetController(store, self.routes, self.creator, profile),
+            DaemonSetController(store, self.routes, self.creator, profile),
+            DisruptionController(store, profile),
+            QuotaController(store, profile),
+            VolumeController(store, profile),
+            StorageProtection(store, profile),
+            EndpointsController(store, profile),
+            PodGarbageCollector(store, profile),
+            nodes,
+            TaintEviction(store, profile),
+            EventExpiry(store, profile),
+        )

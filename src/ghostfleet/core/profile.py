@@ -1,0 +1,117 @@
+"""Profiles: how fast the modelled cluster's own components work.
+
+A *profile* is a named set of *figures* (worker counts, batch periods, grace periods, thresholds) and of *client
+limits*, the request rates of the components' API clients. `kubernetes` has the figures of a stock Kubernetes,
+`instant` takes all waiting out that is not part of what users observe. Profiles are data files, and every figure in
+them says where it comes from; a profile that is *based on* another has its figures where it gives none of its own, but
+not its client limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from ghostfleet.core.durations import parse_duration
+from ghostfleet.core.ratelimit import TokenBucket
+
+__all__ = ["ClientLimit", "Figure", "Profile", "load_profile", "profile_names"]
+
+_DIRECTORY = Path(__file__).parent / "data" / "profiles"
+
+
+class ClientLimit(NamedTuple):
+    """The rate of one client: requests a second, and how many may come at once after a pause."""
+
+    qps: float
+    burst: int
+    source: str
+
+
+class Figure(NamedTuple):
+    """One number, duration (`1s`) or switch, and where it comes from."""
+
+    value: int | float | bool | str
+    source: str
+
+
+class Profile:
+    """See the module's words."""
+
+    def __init__(self, name: str, clients: Mapping[str, ClientLimit], figures: Mapping[str, Figure]) -> None:
+        self.name = name
+        self._clients = dict(clients)
+        self._figures = dict(figures)
+
+    def replaced(self, **values: int | float | bool | str) -> Profile:
+        """The profile with other values for some figures; `_` in their names stands for `-`, `__` for `.`."""
+        changed = {name.replace("__", ".").replace("_", "-"): value for name, value in values.items()}
+        for name in changed:
+            self._figure(name)
+        figures = {
+            name: Figure(value, f"set in place of {self._figures[name].value}") for name, value in changed.items()
+        }
+        return Profile(self.name, self._clients, {**self._figures, **figures})
+
+    def client(self, component: str) -> ClientLimit | None:
+        """The limit of a component's clients; None when they have none."""
+        return self._clients.get(component)
+
+    def limiter(self, component: str) -> TokenBucket | None:
+        """A fresh bucket for one client of a component; None when it is not limited."""
+        limit = self._clients.get(component)
+        return TokenBucket(limit.qps, limit.burst) if limit is not None else None
+
+    def figures(self) -> dict[str, Figure]:
+        """All figures by name."""
+        return dict(self._figures)
+
+    def figure(self, name: str) -> int | float | bool | str:
+        return self._figure(name).value
+
+    def number(self, name: str) -> int:
+        """A figure that counts something."""
+        return int(self._figure(name).value)
+
+    def ratio(self, name: str) -> float:
+        """A figure that is a rate or a share."""
+        return float(self._figure(name).value)
+
+    def switch(self, name: str) -> bool:
+        return bool(self._figure(name).value)
+
+    def duration(self, name: str) -> int:
+        """A figure that is a span of time, in microseconds."""
+        return parse_duration(str(self._figure(name).value))
+
+    def source(self, name: str) -> str:
+        """Where a figure comes from."""
+        return self._figure(name).source
+
+    def _figure(self, name: str) -> Figure:
+        found = self._figures.get(name)
+        if found is None:
+            raise KeyError(f"profile {self.name!r} has no figure {name!r}; it has {', '.join(sorted(self._figures))}")
+        return found
+
+
+def profile_names() -> list[str]:
+    """The profiles that exist, sorted."""
+    return sorted(path.stem for path in _DIRECTORY.glob("*.yaml"))
+
+
+@lru_cache(maxsize=16)
+def load_profile(name: str) -> Profile:
+    """The profile of this name; a ValueError that lists the known ones when there is none."""
+    known = profile_names()
+    if name not in known:
+        raise ValueError(f"unknown profile {name!r}; known are {', '.join(known)}")
+    data: dict[str, Any] = yaml.safe_load((_DIRECTORY / f"{name}.yaml").read_text(encoding="utf-8"))
+    clients = {component: ClientLimit(**limit) for component, limit in (data.get("clients") or {}).items()}
+    figures = {figure: Figure(**entry) for figure, entry in data["figures"].items()}
+    base = load_profile(data["basedOn"]) if "basedOn" in data else None
+    return Profile(name, clients, {**base.figures(), **figures} if base is not None else figures)

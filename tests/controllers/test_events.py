@@ -1,0 +1,88 @@
+"""Events: told once, counted, combined, and gone after an hour."""
+
+from __future__ import annotations
+
+import pytest
+
+from ghostfleet.controllers.events import EventExpiry, Recorder
+from ghostfleet.core.ratelimit import TokenBucket
+
+
+@pytest.fixture
+def told(world):
+    world.node("n0")
+    return world
+
+
+def events(world):
+    found = world.store.list("events")
+    found.sort(key=lambda each: each["metadata"]["name"])
+    return [(each["reason"], each["message"], each["count"]) for each in found]
+
+
+def test_an_event_says_who_tells_what_about_whom(told):
+    node = told.get("nodes", "n0")
+    Recorder(told.store, "tester", told.profile).warning(node, "Tired", "needs a rest")
+    (event,) = told.store.list("events")
+    assert event["involvedObject"]["uid"] == node["metadata"]["uid"]
+    assert event["metadata"]["namespace"] == "default"
+    assert (event["type"], event["reason"], event["message"]) == ("Warning", "Tired", "needs a rest")
+    assert event["source"] == {"component": "tester"}
+    assert event["reportingComponent"] == "tester"
+
+
+def test_the_same_event_again_raises_its_count(told):
+    recorder = Recorder(told.store, "tester", told.profile)
+    node = told.get("nodes", "n0")
+    for _ in range(3):
+        recorder.normal(node, "Tick", "tock")
+        told.advance(10)
+    (event,) = told.store.list("events")
+    assert event["count"] == 3
+    assert (event["firstTimestamp"], event["lastTimestamp"]) == ("2026-01-01T00:00:00Z", "2026-01-01T00:00:20Z")
+
+
+def test_many_similar_events_are_combined_and_too_many_are_not_told(told):
+    recorder = Recorder(told.store, "tester", told.profile)
+    node = told.get("nodes", "n0")
+    for number in range(40):
+        recorder.normal(node, "Made", f"thing {number}")
+    found = events(told)
+    assert len(found) == 10
+    combined = [event for event in found if event[1].startswith("(combined from similar events): ")]
+    assert combined == [("Made", "(combined from similar events): thing 24", 16)]
+
+
+def test_events_of_several_recorders_at_one_moment_do_not_collide(told):
+    node = told.get("nodes", "n0")
+    for component in ("one", "two"):
+        recorder = Recorder(told.store, component, told.profile)
+        recorder.normal(node, "Made", "a thing")
+        recorder.normal(node, "Made", "another thing")
+    assert len(told.store.list("events")) == 4
+
+
+def test_with_a_limited_client_events_wait_for_their_turn(told):
+    recorder = Recorder(told.store, "tester", told.profile, TokenBucket(1, 2))
+    node = told.get("nodes", "n0")
+    for number in range(5):
+        recorder.normal(node, f"Reason{number}", "message")
+    told.clock.settle()
+    assert len(events(told)) == 2
+    told.advance(3)
+    assert [reason for reason, _, _ in events(told)] == [f"Reason{number}" for number in range(5)]
+    assert {each["firstTimestamp"] for each in told.store.list("events")} == {"2026-01-01T00:00:00Z"}
+
+
+def test_events_go_an_hour_after_they_were_told_last(told):
+    EventExpiry(told.store, told.profile)
+    recorder = Recorder(told.store, "tester", told.profile)
+    node = told.get("nodes", "n0")
+    recorder.normal(node, "Old", "news")
+    recorder.normal(node, "Tick", "tock")
+    told.advance(1800)
+    recorder.normal(node, "Tick", "tock")
+    told.advance(1800)
+    assert [reason for reason, _, _ in events(told)] == ["Tick"]
+    told.advance(1800)
+    assert events(told) == []

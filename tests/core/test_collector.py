@@ -1,0 +1,33 @@
+"""The garbage collector of a process that holds much."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from ghostfleet.core.collector import relax_collector
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+    gc.unfreeze()
+
+
+def test_what_exists_is_left_alone_and_the_rest_looked_at_less_often() -> None:
+    before = gc.get_threshold()
+    relax_collector()
+    assert gc.get_freeze_count() > 0
+    assert gc.get_threshold()[0] > before[0]
+
+
+def test_cycles_are_still_collected() -> None:
+    relax_collector()
+    cycle: list[object] = []
+    cycle.append(cycle)
+    del cycle
+    assert gc.collect() > 0
