@@ -1,0 +1,155 @@
+"""Behaviour of single pods, beyond what stages say: how long they start and run, and whether they fail.
+
+Pods ask for it by annotations of their own, or of the Job they belong to: `ghostfleet.dev/duration` is how long the pod
+runs, `ghostfleet.dev/startup` how long it takes to come up, `ghostfleet.dev/failure-probability` how likely it fails
+when it ends. Spans are durations or distributions (`90s`, `exponential(2s)`). These replace the delay of the stage that
+brings a pod to the phase Running or Succeeded; a pod that states how long it runs, but that no stage ends, is ended
+here. When asked, the duration is also read from what a container's command says: `sleep 10`. What is drawn for a pod
+depends on the seed and its uid only, so that it is the same after each change of the pod.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ghostfleet.core.changes import Object
+from ghostfleet.core.clock import SECOND
+from ghostfleet.core.durations import parse_duration
+from ghostfleet.core.store import Store
+from ghostfleet.core.timestamps import parse_rfc3339
+from ghostfleet.stages.catalogue import load_stages
+from ghostfleet.stages.distributions import chance, parse_distribution
+from ghostfleet.stages.lifecycle import Transition
+from ghostfleet.stages.stage import Stage
+from ghostfleet.stages.values import Warn
+
+__all__ = ["DURATION", "FAILURE", "STARTUP", "Behaviour"]
+
+DURATION = "ghostfleet.dev/duration"
+STARTUP = "ghostfleet.dev/startup"
+FAILURE = "ghostfleet.dev/failure-probability"
+_KNOWN = (DURATION, STARTUP, FAILURE)
+_ENDINGS = Path(__file__).parent / "data" / "endings"
+_SLEEP = re.compile(r"(?:exec )?(?:/(?:usr/)?bin/)?sleep ([0-9.]+)([smhd]?)")
+_SLEEP_UNITS = {"": "s", "s": "s", "m": "m", "h": "h"}
+
+
+class Behaviour:
+    """See the module's words."""
+
+    def __init__(self, store: Store, seed: int | str, warn: Warn, *, sleeps: bool = False) -> None:
+        self._jobs = store.bucket("jobs.batch").find
+        self._seed = seed
+        self._warn = warn
+        self._sleeps = sleeps
+        self._ends: dict[str, Stage] = {stage.phase: stage for stage in load_stages(_ENDINGS).stages}
+        self._slept: dict[int, tuple[Object, int | None]] = {}
+
+    def adjusted(self, pod: Object, transition: Transition | None, now: int) -> Transition | None:
+        """What comes next for a pod, after what its stages say."""
+        if transition is None:
+            if not _runs(pod):
+                return None
+        elif transition.stage.phase not in ("Running", "Succeeded"):
+            return transition
+        wishes = self._wishes(pod) or {}
+        if not wishes and not self._sleeps:
+            return transition
+        if transition is not None and transition.stage.phase == "Running":
+            span = self._span(pod, wishes, STARTUP)
+            return transition if span is None else Transition(transition.stage, span)
+        span = self._span(pod, wishes, DURATION)
+        if span is None and self._sleeps:
+            span = self._sleep_of(pod)
+        if transition is None and span is None:
+            return None
+        stage = transition.stage if transition is not None else self._ends["Succeeded"]
+        if self._fails(pod, wishes):
+            stage = self._ends["Failed"]
+        if span is None:
+            assert transition is not None
+            return Transition(stage, transition.delay)
+        return Transition(stage, span - _running_for(pod, now))
+
+    def _wishes(self, pod: Object) -> dict[str, str] | None:
+        """The annotations that matter, of the pod and of its Job; those of the pod count more."""
+        found: dict[str, str] | None = None
+        metadata = pod["metadata"]
+        for owner in metadata.get("ownerReferences") or ():
+            if owner["kind"] == "Job":
+                job = self._jobs(metadata["namespace"], owner["name"])
+                if job is not None and "annotations" in job["metadata"]:
+                    found = _chosen(job["metadata"]["annotations"])
+        if "annotations" in metadata:
+            own = _chosen(metadata["annotations"])
+            return {**found, **own} if found else own
+        return found
+
+    def _span(self, pod: Object, wishes: dict[str, str], annotation: str) -> int | None:
+        text = wishes.get(annotation)
+        if text is None:
+            return None
+        try:
+            distribution = parse_distribution(text)
+        except ValueError as error:
+            self._warn(f"annotation {annotation}: {error}")
+            return None
+        return distribution(chance(self._seed, annotation, pod["metadata"]["uid"]))
+
+    def _fails(self, pod: Object, wishes: dict[str, str]) -> bool:
+        text = wishes.get(FAILURE)
+        if text is None:
+            return False
+        try:
+            probability = float(text)
+        except ValueError:
+            probability = -1.0
+        if not 0 <= probability <= 1:
+            self._warn(f"annotation {FAILURE}: expected a number from 0 to 1, found {text!r}")
+            return False
+        return chance(self._seed, FAILURE, pod["metadata"]["uid"]) < probability
+
+    def _sleep_of(self, pod: Object) -> int | None:
+        """How long the containers of a pod sleep: the longest of them, and only if all do nothing else."""
+        containers = pod["spec"]["containers"]
+        known = self._slept.get(id(containers))
+        if known is None or known[0] is not containers:
+            spans = [_sleep(container) for container in containers]
+            known = (containers, None if None in spans else max((span or 0 for span in spans), default=None))
+            if len(self._slept) > 1024:
+                self._slept.clear()
+            self._slept[id(containers)] = known
+        return known[1]
+
+
+def _chosen(annotations: dict[str, str] | None) -> dict[str, str]:
+    return {key: annotations[key] for key in _KNOWN if key in annotations} if annotations else {}
+
+
+def _runs(pod: Object) -> bool:
+    return pod.get("status", {}).get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]
+
+
+def _running_for(pod: Object, now: int) -> int:
+    """Whole seconds for which the first container has been running; statuses know no finer times."""
+    for status in pod.get("status", {}).get("containerStatuses") or ():
+        started = ((status.get("state") or {}).get("running") or {}).get("startedAt")
+        if started:
+            return max(0, now - now % SECOND - parse_rfc3339(started))
+    return 0
+
+
+def _sleep(container: Object) -> int | None:
+    words = [*container.get("command", ()), *container.get("args", ())]
+    if len(words) == 3 and words[0].rpartition("/")[2] in ("sh", "bash", "ash") and words[1] == "-c":
+        words = words[2:]
+    match = _SLEEP.fullmatch(" ".join(words).strip())
+    if match is None:
+        return None
+    if match[2] == "d":
+        return int(float(match[1]) * 86_400 * SECOND)
+    try:
+        return parse_duration(match[1] + _SLEEP_UNITS[match[2]])
+    except ValueError:
+        return None

@@ -1,0 +1,18 @@
+"""What can go wrong with the expressions of a stage.
+
+An expression is *compiled* once, when its stage is loaded, and *evaluated* for every object. Whatever is not in the
+language, or in the part of it that is understood here, is found at compile time, so that a stage that loads never
+fails for that reason later on; what an object does to a sound expression is found when it is evaluated.
+"""
+
+from __future__ import annotations
+
+__all__ = ["EvaluationError", "Unsupported"]
+
+
+class Unsupported(ValueError):
+    """Text that cannot be compiled: wrong in its language, or a part of it that is not supported. Names the part."""
+
+
+class EvaluationError(ValueError):
+    """A sound expression and an object that do not go together."""

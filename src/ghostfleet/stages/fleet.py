@@ -1,0 +1,109 @@
+"""The fleet: fake nodes, and pods that live on them by their stages.
+
+This puts the parts together: stages from the catalogue and those applied to the cluster, the player, leases, addresses
+and capacity. `Fleet(api, streams)` plays the set `fast`. If the stages say nothing about nodes, nodes are played by the
+set `fast` all the same, for without nodes there is nothing to be played. What goes wrong on the way, and what KWOK
+would keep silent about, is told once to the log and kept in `problems`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+
+from ghostfleet.api.verbs import Api
+from ghostfleet.core.clock import VirtualClock
+from ghostfleet.core.randomness import Streams
+from ghostfleet.stages.addresses import Addresses
+from ghostfleet.stages.applied import AppliedStages
+from ghostfleet.stages.behaviour import Behaviour
+from ghostfleet.stages.capacity import Capacity
+from ghostfleet.stages.catalogue import StageSet, join, load_stages
+from ghostfleet.stages.leases import Leases
+from ghostfleet.stages.performing import Performer, Recorder
+from ghostfleet.stages.player import Player
+from ghostfleet.stages.pods import NodeRules, PodRules
+from ghostfleet.stages.settings import Settings
+from ghostfleet.stages.stage import Stage
+from ghostfleet.stages.templating import Surroundings
+
+__all__ = ["Fleet"]
+
+_MOST_PROBLEMS = 1000
+_HEARTBEAT = "node-heartbeat"
+
+_log = logging.getLogger(__name__)
+
+
+class Fleet:
+    """See the module's words."""
+
+    def __init__(
+        self,
+        api: Api,
+        streams: Streams,
+        stages: StageSet | str | Path | Iterable[str | Path] = "fast",
+        settings: Settings | None = None,
+        recorder: Recorder | None = None,
+    ) -> None:
+        self.settings = settings = settings or Settings()
+        #: what went wrong, or may surprise, each once
+        self.problems: dict[str, None] = {}
+        store, clock = api.store, api.clock
+        mode = settings.leases or ("lazy" if isinstance(clock, VirtualClock) else "live")
+        self.leases = Leases(store, mode)
+        self._addresses = Addresses(settings.pod_range)
+        capacity = Capacity()
+        self._nodes = NodeRules(store, settings, self.leases, self._addresses, capacity)
+        surroundings = Surroundings(clock, self._addresses, self._nodes.node, f"v{settings.compatibility}.0")
+        behaviour = Behaviour(store, streams.seed, self._warn, sleeps=settings.sleeps)
+        self._pods = PodRules(store, settings, self._nodes, self._addresses, capacity, behaviour, recorder)
+        performer = Performer(api, surroundings, recorder)
+        rng = streams.stream("stages")
+        self.player = Player(api, performer, rng, self._warn, reevaluate=settings.reevaluate)
+        self._nodes.player = self.player
+        self.player.set_rules("v1", "Node", self._nodes)
+        self.player.set_rules("v1", "Pod", self._pods)
+        for node in store.list("nodes"):
+            self._nodes.adopt(node)
+        for pod in store.list("pods"):
+            self._pods.adopt(pod)
+        self._loaded = self._complete(stages)
+        self.player.set_stages(self._loaded)
+        AppliedStages(store, settings.compatibility, self._warn, self._apply)
+
+    @property
+    def stages(self) -> list[Stage]:
+        """The stages that were loaded at the start."""
+        return list(self._loaded)
+
+    def fail_node(self, name: str) -> None:
+        """A node stops: no lease, no heartbeat, and nothing happens on it any more."""
+        self._nodes.fail(name)
+
+    def recover_node(self, name: str) -> None:
+        """A node that failed goes on."""
+        self._nodes.recover(name)
+
+    def _complete(self, stages: StageSet | str | Path | Iterable[str | Path]) -> list[Stage]:
+        compatibility = self.settings.compatibility
+        if not isinstance(stages, StageSet):
+            stages = load_stages(stages, compatibility=compatibility, warn=self._warn)
+        for note in stages.notes:
+            self._warn(note)
+        chosen = list(stages.stages)
+        if not any(stage.kind == "Node" and stage.api_version == "v1" for stage in chosen):
+            default = load_stages("fast", compatibility=compatibility, warn=self._warn)
+            chosen += [stage for stage in default.stages if stage.kind == "Node"]
+        if not self.settings.heartbeats:
+            chosen = [stage for stage in chosen if not stage.name.startswith(_HEARTBEAT)]
+        return chosen
+
+    def _apply(self, applied: list[Stage]) -> None:
+        self.player.set_stages(join([*self._loaded, *applied]))
+
+    def _warn(self, message: str) -> None:
+        if message not in self.problems and len(self.problems) < _MOST_PROBLEMS:
+            self.problems[message] = None
+            _log.warning("%s", message)
