@@ -1,0 +1,249 @@
+"""Counting pods by node and by topology value, kept up to date pod by pod.
+
+A *counter* counts, for each slot of the table of nodes, the pods that a question is true of. A *domain count* adds a
+counter up over the values of one node label (zone, hostname ...), over all nodes or over the *eligible* ones only.
+The *census* holds all pods that are on nodes, all counters that somebody asked for, and tells each counter of each
+pod that comes, goes or changes its labels; so nobody ever has to walk over the pods of the cluster twice for the same
+question.
+
+Counters of the terms that pods on nodes have themselves (`held`) answer the reverse question: which of them would
+mind, or like, a new pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ghostfleet.core.changes import Object
+from ghostfleet.schedulers.kube.facts import Facts
+from ghostfleet.schedulers.kube.table import BoolArray, IntArray, NodeTable
+from ghostfleet.schedulers.kube.terms import AffinityTerm, PodTerms, pod_terms
+
+__all__ = ["Census", "Counter", "DomainCount", "HeldTerm", "Resident"]
+
+_KEPT = 2048
+
+#: Namespace, labels, whether the pod is being deleted.
+Question = Callable[[str, Mapping[str, str], bool], bool]
+
+
+class Resident:
+    """A pod on a node, or about to be."""
+
+    __slots__ = ("assumed", "facts", "leaving", "pod", "slot", "terms", "uid")
+
+    def __init__(self, pod: Object, facts: Facts, slot: int, *, assumed: bool = False) -> None:
+        metadata = pod["metadata"]
+        self.pod = pod
+        self.uid: str = metadata["uid"]
+        self.facts = facts
+        self.slot = slot
+        #: Decided on, but not written yet.
+        self.assumed = assumed
+        self.leaving = "deletionTimestamp" in metadata
+        self.terms: PodTerms | None = pod_terms(facts.affinity, metadata["namespace"]) if facts.has_terms else None
+
+    @property
+    def namespace(self) -> str:
+        name: str = self.pod["metadata"]["namespace"]
+        return name
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        return self.pod["metadata"].get("labels") or {}
+
+
+class DomainCount:
+    """A counter, added up by the values of one label."""
+
+    __slots__ = ("codes", "eligible", "present", "sums", "version")
+
+    def __init__(self, table: NodeTable, counts: IntArray, key: str, eligible: BoolArray | None) -> None:
+        column = table.labels(key)
+        #: The topology value of each slot, -1 where it has none.
+        self.codes = column.codes
+        self.eligible = table.present if eligible is None else eligible & table.present
+        self.version = table.version
+        chosen = self.eligible & (self.codes >= 0)
+        size = len(column.values) + 1
+        codes = self.codes[chosen]
+        self.sums: IntArray = np.bincount(codes, weights=counts[: len(chosen)][chosen], minlength=size).astype(np.int64)
+        #: Values that some eligible node has.
+        self.present: BoolArray = np.bincount(codes, minlength=size) > 0
+
+    def add(self, slot: int, change: int) -> None:
+        code = self.codes[slot]
+        if code >= 0 and self.eligible[slot]:
+            self.sums[code] += change
+
+    def least(self) -> int | None:
+        """The smallest count of all values there are; None when there are none."""
+        there = self.sums[self.present]
+        return int(there.min()) if len(there) else None
+
+
+class Counter:
+    """Pods by slot."""
+
+    __slots__ = ("_domains", "_table", "asks", "counts", "total")
+
+    def __init__(self, table: NodeTable, asks: Question) -> None:
+        self._table = table
+        self.asks = asks
+        self.counts: IntArray = np.zeros(table.capacity, np.int64)
+        self.total = 0
+        self._domains: dict[tuple[str, bytes], DomainCount] = {}
+
+    def add(self, slot: int, change: int) -> None:
+        if slot >= len(self.counts):
+            self.counts = np.pad(self.counts, (0, self._table.capacity - len(self.counts)))
+        self.counts[slot] += change
+        self.total += change
+        for domain in self._domains.values():
+            if domain.version == self._table.version:
+                domain.add(slot, change)
+
+    def at(self, slots: Any) -> IntArray:
+        """The counts of some slots."""
+        if len(self.counts) < self._table.capacity:
+            self.counts = np.pad(self.counts, (0, self._table.capacity - len(self.counts)))
+        answer: IntArray = self.counts[slots]
+        return answer
+
+    def by(self, key: str, eligible: BoolArray | None = None, name: bytes = b"") -> DomainCount:
+        """The counts by the values of a label, over eligible nodes; `name` tells sets of eligible nodes apart."""
+        found = self._domains.get((key, name))
+        if found is None or found.version != self._table.version:
+            if len(self._domains) > _KEPT:
+                self._domains.clear()
+            counts = self.at(slice(None))
+            found = self._domains[key, name] = DomainCount(self._table, counts, key, eligible)
+        return found
+
+
+class HeldTerm:
+    """A term that pods on nodes have, and where they are."""
+
+    __slots__ = ("counter", "side", "term")
+
+    def __init__(self, table: NodeTable, side: str, term: AffinityTerm) -> None:
+        #: near, away, like or dislike
+        self.side = side
+        self.term = term
+        self.counter = Counter(table, lambda *_: False)
+
+
+class Census:
+    """All pods on nodes, and all that is counted of them."""
+
+    def __init__(self, table: NodeTable, namespace_labels: Callable[[str], Mapping[str, str] | None]) -> None:
+        self._table = table
+        self.namespace_labels = namespace_labels
+        self.residents: dict[str, Resident] = {}
+        self.by_slot: dict[int, dict[str, Resident]] = {}
+        self.priorities: dict[int, int] = {}
+        self._counters: dict[Any, tuple[Counter, tuple[str, str] | None]] = {}
+        #: Counters that only count pods with a certain label, by that label; under None those that may count any.
+        self._by_label: dict[tuple[str, str] | None, dict[Any, Counter]] = {}
+        self.held: dict[Any, HeldTerm] = {}
+        #: Counts changes of which terms are held at all.
+        self.held_version = 0
+
+    def counter(self, key: Any, asks: Question, labels: Mapping[str, str]) -> Counter:
+        """The counter of a question; the same key is the same question. All that it counts have these labels."""
+        known = self._counters.get(key)
+        if known is not None:
+            return known[0]
+        if len(self._counters) >= _KEPT:
+            oldest = next(iter(self._counters))
+            del self._by_label[self._counters.pop(oldest)[1]][oldest]
+        counter = Counter(self._table, asks)
+        label = next(iter(sorted(labels.items())), None)
+        self._counters[key] = (counter, label)
+        self._by_label.setdefault(label, {})[key] = counter
+        for each in self.residents.values():
+            if asks(each.namespace, each.labels, each.leaving):
+                counter.add(each.slot, 1)
+        return counter
+
+    def forget_counters(self) -> None:
+        """Count everything anew when asked again: labels of namespaces changed."""
+        self._counters.clear()
+        self._by_label.clear()
+        self.held_version += 1
+
+    def lowest_priority(self) -> int | None:
+        """The lowest priority of any pod on a node."""
+        return min(self.priorities, default=None)
+
+    def add(self, resident: Resident) -> None:
+        uid, slot = resident.uid, resident.slot
+        self.residents[uid] = resident
+        here = self.by_slot.get(slot)
+        if here is None:
+            self.by_slot[slot] = {uid: resident}
+        else:
+            here[uid] = resident
+        priority = resident.facts.priority
+        self.priorities[priority] = self.priorities.get(priority, 0) + 1
+        if self._counters:
+            self._count(resident, 1)
+        if resident.terms is not None:
+            self._hold(resident, resident.terms, 1)
+
+    def remove(self, resident: Resident) -> None:
+        del self.residents[resident.uid]
+        here = self.by_slot[resident.slot]
+        del here[resident.uid]
+        if not here:
+            del self.by_slot[resident.slot]
+        priority = resident.facts.priority
+        self.priorities[priority] -= 1
+        if not self.priorities[priority]:
+            del self.priorities[priority]
+        self._count(resident, -1)
+        if resident.terms is not None:
+            self._hold(resident, resident.terms, -1)
+
+    def update(self, resident: Resident, pod: Object) -> bool:
+        """A pod on a node changed; true when that may change what is counted."""
+        leaving = "deletionTimestamp" in pod["metadata"]
+        if leaving == resident.leaving and pod["metadata"].get("labels") == resident.pod["metadata"].get("labels"):
+            resident.pod = pod
+            return False
+        self._count(resident, -1)
+        resident.pod, resident.leaving = pod, leaving
+        self._count(resident, 1)
+        return True
+
+    def _count(self, resident: Resident, change: int) -> None:
+        if not self._counters:
+            return
+        namespace, labels, leaving = resident.namespace, resident.labels, resident.leaving
+        for label in (None, *labels.items()):
+            for counter in self._by_label.get(label, {}).values():
+                if counter.asks(namespace, labels, leaving):
+                    counter.add(resident.slot, change)
+
+    def _hold(self, resident: Resident, terms: PodTerms, change: int) -> None:
+        for side, listed in zip(("near", "away", "like", "dislike"), terms, strict=True):
+            for term in listed:
+                key = (side, term.key, term.topology_key, term.weight)
+                held = self.held.get(key)
+                if held is None:
+                    held = self.held[key] = HeldTerm(self._table, side, term)
+                    self.held_version += 1
+                held.counter.add(resident.slot, change)
+                if not held.counter.total:
+                    del self.held[key]
+                    self.held_version += 1
+
+    def minding(self, namespace: str, labels: Mapping[str, str], sides: Iterable[str]) -> list[HeldTerm]:
+        """Terms held on some of the sides that mean a pod of this namespace and these labels."""
+        if not self.held:
+            return []
+        own = self.namespace_labels(namespace)
+        return [each for each in self.held.values() if each.side in sides and each.term.matches(namespace, own, labels)]
