@@ -17,9 +17,9 @@ class Lab:
     """An embedded cluster on a virtual clock, with the verbs by short names."""
 
     def __init__(self) -> None:
-        from ghostfleet.cluster import Cluster
+        from ghostfleet.cluster import BARE, Cluster
 
-        self.cluster = Cluster()
+        self.cluster = Cluster(make=BARE)
         self.api = self.cluster.api
         self.store = self.cluster.store
         self.clock: Any = self.cluster.clock

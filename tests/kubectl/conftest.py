@@ -58,7 +58,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("kubectl", [pytest.param("none", marks=pytest.mark.skip(reason=reason))], indirect=True)
         return
     parameters = [pytest.param(version, marks=pytest.mark.xdist_group(f"kubectl-{version}")) for version in _FOUND]
-    metafunc.parametrize("kubectl", parameters, indirect=True, scope="session")
+    metafunc.parametrize("kubectl", parameters, indirect=True)
 
 
 class Kubectl:
@@ -121,13 +121,11 @@ class Kubectl:
         return self.version >= (1, minor)
 
 
-@pytest.fixture(scope="session")
-def kubectl_session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A cluster in a process of its own."""
-    state = tmp_path_factory.mktemp("state")
+def _served(state: Path, *options: str) -> Iterator[Path]:
+    """A cluster in a process of its own; its log must not tell of a mistake."""
     environment = {**os.environ, "XDG_STATE_HOME": str(state), "KUBECONFIG": str(state / "mine")}
     ghostfleet = [sys.executable, "-m", "ghostfleet"]
-    subprocess.run([*ghostfleet, "up", "e2e", "--detach", "--quiet"], env=environment, check=True, timeout=60)
+    subprocess.run([*ghostfleet, "up", "e2e", "--detach", "--quiet", *options], env=environment, check=True, timeout=60)
     yield state / "ghostfleet" / "clusters" / "e2e" / "kubeconfig"
     log = (state / "ghostfleet" / "clusters" / "e2e" / "log").read_text()
     subprocess.run([*ghostfleet, "down", "e2e", "--quiet"], env=environment, check=True, timeout=60)
@@ -135,10 +133,29 @@ def kubectl_session(request: pytest.FixtureRequest, tmp_path_factory: pytest.Tem
 
 
 @pytest.fixture(scope="session")
-def kubectl(request: pytest.FixtureRequest, kubectl_session: Path, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
+def bare_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The API alone, so that nothing changes but by kubectl."""
+    yield from _served(tmp_path_factory.mktemp("bare"), "--disable", "controllers,scheduler,stages")
+
+
+@pytest.fixture(scope="session")
+def live_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A fleet of four nodes with eight GPUs each."""
+    yield from _served(tmp_path_factory.mktemp("live"), "--nodes", "4", "--gpus", "8")
+
+
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A home directory for each kubectl, so that their caches stay apart."""
+    return {version: tmp_path_factory.mktemp(f"home-{version}") for version in _FOUND}
+
+
+@pytest.fixture
+def kubectl(request: pytest.FixtureRequest, homes: dict[str, Path]) -> Kubectl:
+    """One kubectl on the bare cluster, or on the live one for tests marked `fleet`."""
     count = request.config.stash.setdefault(_COUNT, [0])
-    home = tmp_path_factory.mktemp(f"home-{request.param}")
-    return Kubectl(_FOUND[request.param], request.param, kubectl_session, home, count)
+    cluster = request.getfixturevalue("live_cluster" if request.node.get_closest_marker("fleet") else "bare_cluster")
+    return Kubectl(_FOUND[request.param], request.param, cluster, homes[request.param], count)
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from ghostfleet import __version__
-from ghostfleet.cli import down, kubeconfig, list_, status, up
+from ghostfleet.cli import down, kubeconfig, list_, nodes, status, up
 
 __all__ = ["app", "main"]
 
@@ -28,6 +28,7 @@ app.command("down")(down.down)
 app.command("status")(status.status)
 app.command("list")(list_.list_clusters)
 app.command("kubeconfig")(kubeconfig.kubeconfig)
+app.add_typer(nodes.app, name="nodes")
 
 
 def _print_version(wanted: bool) -> None:

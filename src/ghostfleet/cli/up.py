@@ -27,6 +27,26 @@ def up(
         bool, typer.Option(help="Serve HTTPS with a certificate authority of its own; kubectl sends tokens only there.")
     ] = True,
     detach: Annotated[bool, typer.Option("--detach", "-d", help="Run in the background; end it with `down`.")] = False,
+    nodes: Annotated[int, typer.Option(min=0, help="Fake nodes to start with.")] = 0,
+    gpus: Annotated[int, typer.Option(min=0, help="GPUs of each of them.")] = 0,
+    profile: Annotated[
+        str, typer.Option(help="How fast the cluster's components work: instant, or kubernetes with its rate limits.")
+    ] = "instant",
+    stages: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Stages by which pods and nodes live: fast, general, chaos or KWOK files; several times too."
+        ),
+    ] = None,
+    scheduler: Annotated[
+        list[str] | None, typer.Option(help="A scheduler of your own, path.py:Class; may be given several times.")
+    ] = None,
+    scheduler_config: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="A KubeSchedulerConfiguration file.")
+    ] = None,
+    disable: Annotated[
+        str, typer.Option(metavar="PART,...", help="Leave out controllers, scheduler or stages, for others to play.")
+    ] = "",
     seed: Annotated[str, typer.Option(help="Seed of all that is random in the cluster; empty draws one.")] = "",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -34,7 +54,21 @@ def up(
     from ghostfleet.server.instances import Instance, InstanceError
     from ghostfleet.server.launch import LaunchError, Settings, check, launch, launch_detached
 
-    settings = Settings(name=name, address=address, port=port, clock=clock, tls=tls, seed=seed)
+    settings = Settings(
+        name=name,
+        address=address,
+        port=port,
+        clock=clock,
+        tls=tls,
+        seed=seed,
+        nodes=nodes,
+        gpus=gpus,
+        profile=profile,
+        stages=tuple(stages or ()),
+        scheduler=tuple(scheduler or ()),
+        scheduler_config=str(scheduler_config or ""),
+        disable=tuple(part for part in disable.split(",") if part),
+    )
     try:
         check(settings)
         instance = Instance(name)
@@ -61,7 +95,7 @@ def _say_ready(instance: Instance, *, detached: bool) -> None:
     assert record is not None
     typer.echo(f"Cluster {record.name} is ready at {record.url} (Kubernetes {record.version}, clock: {record.clock})")
     typer.echo(f"  use it    export KUBECONFIG={_short(instance.kubeconfig)}")
-    typer.echo("            kubectl get namespaces")
+    typer.echo("            kubectl get nodes")
     typer.echo(f"  or        ghostfleet kubeconfig {record.name} --merge")
     if record.url.startswith("http:"):
         typer.echo("  note      kubectl sends no token over plain HTTP; leave out --no-tls to use it")

@@ -15,12 +15,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.util import find_spec
+from pathlib import Path
 from typing import IO
 
+from ghostfleet.cluster import PARTS, Make
 from ghostfleet.core.clock import SECOND, WallClock, parse_clock
 from ghostfleet.core.collector import relax_collector
+from ghostfleet.core.profile import profile_names
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.server.instances import Instance, InstanceError, Record
 
@@ -45,6 +48,37 @@ class Settings:
     clock: str = "wall"
     tls: bool = True
     seed: str = ""
+    nodes: int = 0
+    gpus: int = 0
+    profile: str = "instant"
+    stages: tuple[str, ...] = ()
+    scheduler: tuple[str, ...] = ()
+    scheduler_config: str = ""
+    disable: tuple[str, ...] = ()
+
+    def arguments(self) -> list[str]:
+        """The words of a command line that asks for these settings."""
+        words = ["--tls" if self.tls else "--no-tls"]
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.name in ("name", "tls") or value == each.default:
+                continue
+            option = f"--{each.name.replace('_', '-')}"
+            if each.name == "disable":
+                value = ",".join(value)
+            for item in value if isinstance(value, tuple) else (value,):
+                words += [option, str(item)]
+        return words
+
+    def make(self) -> Make:
+        """What the cluster is made of."""
+        return Make(
+            profile=self.profile,
+            stages=self.stages or ("fast",),
+            scheduler_config=Path(self.scheduler_config) if self.scheduler_config else None,
+            schedulers=self.scheduler,
+            without=frozenset(self.disable),
+        )
 
 
 def check(settings: Settings) -> WallClock:
@@ -60,6 +94,11 @@ def check(settings: Settings) -> WallClock:
             f"--address {settings.address} can be reached by others, and without TLS they could read the token; "
             "leave out --no-tls, or leave the address at 127.0.0.1"
         )
+    unknown = [part for part in settings.disable if part not in PARTS]
+    if unknown:
+        raise LaunchError(f"--disable {unknown[0]}: expected {', '.join(PARTS)}")
+    if settings.profile not in profile_names():
+        raise LaunchError(f"--profile {settings.profile}: expected one of {', '.join(profile_names())}")
     return clock
 
 
@@ -91,17 +130,22 @@ def launch(settings: Settings, on_ready: Callable[[], None]) -> None:
 
 def _run(settings: Settings, instance: Instance, clock: WallClock, on_ready: Callable[[], None]) -> None:
     from ghostfleet.api.builtin import VERSION
-    from ghostfleet.cluster import Cluster
+    from ghostfleet.cluster import Cluster, add_nodes
     from ghostfleet.server import kubeconfig
     from ghostfleet.server.app import App
     from ghostfleet.server.auth import Authenticator, new_token
     from ghostfleet.server.serve import BindError, HttpServer
     from ghostfleet.server.tls import make_certificates
+    from ghostfleet.stages.nodes import NodeShape
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     certificates = make_certificates(instance.directory, [settings.address], clock.now()) if settings.tls else None
     token = new_token()
-    cluster = Cluster(clock, seed=settings.seed or secrets.token_hex(8))
+    try:
+        cluster = Cluster(clock, settings.make(), seed=settings.seed or secrets.token_hex(8))
+    except (ValueError, OSError) as error:
+        raise LaunchError(str(error)) from error
+    add_nodes(cluster, NodeShape(count=settings.nodes, gpus=settings.gpus, fake_taint=False))
     tls = (certificates.certificate, certificates.key) if certificates is not None else None
     try:
         server = HttpServer(
@@ -144,10 +188,7 @@ def launch_detached(settings: Settings) -> None:
 
 
 def _spawn(settings: Settings, log: IO[bytes]) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "ghostfleet", "up", settings.name, "--quiet"]
-    command += ["--address", settings.address, "--port", str(settings.port), "--clock", settings.clock]
-    command += ["--seed", settings.seed] if settings.seed else []
-    command += ["--tls" if settings.tls else "--no-tls"]
+    command = [sys.executable, "-m", "ghostfleet", "up", settings.name, "--quiet", *settings.arguments()]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
 

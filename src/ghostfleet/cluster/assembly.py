@@ -1,0 +1,100 @@
+"""Assembly: clock, store, API, controllers, schedulers and fleet put together to a cluster.
+
+This is the whole embedded cluster without any socket: `Cluster(clock)` is ready to use, `cluster.api` has the verbs.
+On a virtual clock nothing happens until the clock is run; on a wall clock something must drive it (the server does).
+"""
+
+from __future__ import annotations
+
+from ghostfleet.api.builtin import load_registry
+from ghostfleet.api.conversion import storage_key
+from ghostfleet.api.defaults import apply_defaults, prepare_for_create
+from ghostfleet.api.verbs import Api
+from ghostfleet.cluster.make import Make
+from ghostfleet.controllers.bootstrap import announce, bootstrap
+from ghostfleet.controllers.definitions import DefinitionController
+from ghostfleet.controllers.garbage import GarbageCollector
+from ghostfleet.controllers.namespaces import NamespaceController
+from ghostfleet.controllers.termination import PodTerminator
+from ghostfleet.controllers.workloads import Workloads
+from ghostfleet.core.bucket import index_by_label, index_by_node
+from ghostfleet.core.clock import Clock, VirtualClock
+from ghostfleet.core.profile import load_profile
+from ghostfleet.core.randomness import Streams
+from ghostfleet.core.store import Store
+from ghostfleet.schedulers.interface import Runner, load_scheduler
+from ghostfleet.schedulers.kube.config import load_configuration
+from ghostfleet.schedulers.kube.scheduler import KubeScheduler
+from ghostfleet.stages.catalogue import stage_definition
+from ghostfleet.stages.fleet import Fleet
+from ghostfleet.stages.nodes import NodeShape, fake_nodes
+
+__all__ = ["Cluster", "add_nodes"]
+
+
+class Cluster:
+    """One embedded cluster."""
+
+    def __init__(
+        self, clock: Clock | None = None, make: Make | None = None, *, seed: int | str = 0, history: int = 32_768
+    ) -> None:
+        self.clock = clock or VirtualClock()
+        self.make = make = make or Make()
+        self.streams = Streams(seed)
+        self.registry = load_registry()
+        self.store = Store(self.clock, self.streams, history=history)
+        self.store.register("pods", {"node": index_by_node(), "job": index_by_label("batch.kubernetes.io/job-name")})
+        for resource in self.registry:
+            self.store.register(storage_key(resource))
+        self.api = Api(self.store, self.registry, self.streams)
+        self._own = (
+            GarbageCollector(self.store, self.registry),
+            NamespaceController(self.store, self.registry),
+            DefinitionController(self.store, self.registry),
+            PodTerminator(self.store),
+        )
+        bootstrap(self.store)
+        self.fleet = self._fleet() if "stages" not in make.without else None
+        self._workloads = self._controllers() if "controllers" not in make.without else None
+        self._schedulers = self._make_schedulers()
+        self._settle()
+
+    def announce(self, address: str, port: int) -> None:
+        """Put the address at which the cluster is served into its own endpoints."""
+        announce(self.store, address, port)
+        self._settle()
+
+    def _fleet(self) -> Fleet:
+        self.store.create("customresourcedefinitions.apiextensions.k8s.io", stage_definition())
+        self._settle()
+        return Fleet(self.api, self.streams, self.make.stages, self.make.fleet)
+
+    def _controllers(self) -> Workloads:
+        return Workloads(self.store, load_profile(self.make.profile), self.fleet)
+
+    def _make_schedulers(self) -> tuple[KubeScheduler | Runner, ...]:
+        schedulers: list[KubeScheduler | Runner] = []
+        if "scheduler" not in self.make.without:
+            profile = load_profile(self.make.profile)
+            path = self.make.scheduler_config
+            schedulers.append(
+                KubeScheduler(
+                    self.store,
+                    self.clock,
+                    self.streams.stream("scheduler"),
+                    config=load_configuration(path.read_bytes(), str(path)) if path is not None else None,
+                    limiter=profile.limiter("kube-scheduler"),
+                )
+            )
+        schedulers += [Runner(self.store, self.clock, load_scheduler(each)) for each in self.make.schedulers]
+        return tuple(schedulers)
+
+    def _settle(self) -> None:
+        if isinstance(self.clock, VirtualClock):
+            self.clock.settle()
+
+
+def add_nodes(cluster: Cluster, shape: NodeShape) -> None:
+    """Give a cluster fake nodes at once, without a request for each."""
+    for node in fake_nodes(shape):
+        cluster.store.create("nodes", prepare_for_create("nodes", apply_defaults("nodes", node)))

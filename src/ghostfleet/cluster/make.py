@@ -1,0 +1,42 @@
+"""The make of a cluster: which parts it has, and how they work.
+
+The *parts* can be left out one by one, so that foreign programs may play them: `controllers` are what
+kube-controller-manager runs for workloads, `scheduler` is the default scheduler, `stages` is the fleet of fake nodes.
+What the API itself needs (garbage collection, namespaces, definitions) is always there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ghostfleet.stages.settings import Settings
+
+__all__ = ["BARE", "PARTS", "Make"]
+
+PARTS = ("controllers", "scheduler", "stages")
+
+
+@dataclass(frozen=True, slots=True)
+class Make:
+    """What a cluster is made of."""
+
+    #: How fast its components work: a profile's name.
+    profile: str = "instant"
+    #: Stage sets, files or directories, by which nodes and pods live.
+    stages: Sequence[str] = ("fast",)
+    #: How stages are played.
+    fleet: Settings | None = None
+    #: A KubeSchedulerConfiguration for the default scheduler.
+    scheduler_config: Path | None = None
+    #: Schedulers of the user's own, as `path.py:Class`.
+    schedulers: Sequence[str] = ()
+    #: Parts that are left out.
+    without: frozenset[str] = frozenset()
+
+
+#: The API alone.
+BARE = Make(without=frozenset(PARTS))
