@@ -12,20 +12,25 @@ import ssl
 import subprocess
 import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from ghostfleet.cluster import Cluster
-from ghostfleet.core.clock import WallClock
+from ghostfleet.api.options import WriteOptions
+from ghostfleet.cluster import Cluster, add_nodes
+from ghostfleet.core.clock import SECOND, VirtualClock, WallClock
 from ghostfleet.server import kubeconfig
 from ghostfleet.server.app import App
 from ghostfleet.server.auth import Authenticator, new_token
 from ghostfleet.server.serve import HttpServer
 from ghostfleet.server.tls import make_certificates
+from ghostfleet.stages.nodes import NodeShape
 
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+PODS = "/api/v1/namespaces/default/pods"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 console = Console(highlight=False)
 
@@ -40,13 +45,24 @@ class Client:
 
     def ask(self, method: str, path: str, body: Any = None, accept: str = "application/json") -> Any:
         text = None if body is None else json.dumps(body)
-        kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
-        self._connection.request(method, path, text, {**self._headers, "Content-Type": kind, "Accept": accept})
+        self._connection.request(
+            method, path, text, {**self._headers, "Content-Type": "application/json", "Accept": accept}
+        )
         answer = self._connection.getresponse()
         read = json.loads(answer.read())
         if answer.status >= 400:
             raise SystemExit(f"{method} {path}: {read['message']}")
         return read
+
+    def watch(self, path: str) -> Iterator[Any]:
+        """Events as they come, on the connection of this client; it is closed afterwards."""
+        self._connection.request("GET", path, headers=self._headers)
+        answer = self._connection.getresponse()
+        try:
+            while line := answer.readline():
+                yield json.loads(line)
+        finally:
+            self._connection.close()
 
 
 def show(client: Client, command: str, path: str) -> None:
@@ -62,52 +78,61 @@ def show(client: Client, command: str, path: str) -> None:
     console.print(table)
 
 
-def node(name: str) -> dict[str, Any]:
-    resources = {"cpu": "96", "memory": "2Ti", "pods": "110", "nvidia.com/gpu": "8"}
-    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "fake, and ready"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}},
-        "status": {"capacity": resources, "allocatable": resources, "conditions": [ready]},
-    }
-
-
-def trainer(name: str) -> dict[str, Any]:
-    container = {"name": "train", "image": "trainer:1", "resources": {"limits": {"nvidia.com/gpu": 8}}}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "labels": {"app": "trainer"}},
+def training(name: str, gpus: int, pods: int) -> dict[str, Any]:
+    container = {"name": "train", "image": "trainer:1", "resources": {"limits": {"nvidia.com/gpu": gpus}}}
+    template = {
+        "metadata": {"annotations": {"ghostfleet.dev/duration": "1s"}},
         "spec": {"restartPolicy": "Never", "containers": [container]},
     }
+    spec = {"parallelism": pods, "completions": pods, "template": template}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": spec}
+
+
+def wait_for(client: Client, job: str) -> None:
+    """Watch until a Job is complete, as `kubectl wait` does."""
+    for event in client.watch(f"{JOBS}?watch=1&fieldSelector=metadata.name={job}"):
+        conditions = event["object"].get("status", {}).get("conditions", [])
+        if any(each["type"] == "Complete" and each["status"] == "True" for each in conditions):
+            return
 
 
 def tour(client: Client) -> None:
     version = client.ask("GET", "/version")["gitVersion"]
-    console.print(
-        f"A cluster that is not there, and an API that is: Kubernetes [bold]{version}[/], no containers, no GPUs."
-    )
-    for number in range(4):
-        client.ask("POST", "/api/v1/nodes", node(f"gpu-{number}"))
+    console.print(f"A cluster that is not there, and an API that is: Kubernetes [bold]{version}[/], 32 GPUs.")
     show(client, "kubectl get nodes", "/api/v1/nodes")
+    client.ask("POST", JOBS, training("fits", gpus=8, pods=4))
+    client.ask("POST", JOBS, training("too-big", gpus=16, pods=1))
+    wait_for(client, "fits")
+    show(client, "kubectl get jobs", JOBS)
+    show(client, "kubectl get pods", PODS)
+    waiting = client.ask("GET", f"{PODS}?labelSelector=job-name=too-big")["items"][0]
+    console.print("\n[bold]Why does too-big wait?[/] In the default scheduler's words:")
+    console.print(waiting["status"]["conditions"][0]["message"], style="yellow", markup=False)
 
-    client.ask("POST", "/api/v1/namespaces", {"metadata": {"name": "lab"}})
-    pods = "/api/v1/namespaces/lab/pods"
-    for number in range(3):
-        client.ask("POST", pods, trainer(f"trainer-{number}"))
-    for number in range(2):
-        binding = {"target": {"kind": "Node", "name": f"gpu-{number}"}}
-        client.ask("POST", f"{pods}/trainer-{number}/binding", binding)
-    client.ask("PATCH", f"{pods}/trainer-0/status", {"status": {"phase": "Succeeded"}})
-    show(client, "kubectl get pods -n lab", pods)
 
-    refused = trainer("Not_A_Name")
-    try:
-        client.ask("POST", pods, refused)
-    except SystemExit as error:
-        console.print("\n[bold cyan]$ kubectl create -f bad.yaml[/]")
-        console.print(str(error), style="red", markup=False)
+def large_run(nodes: int = 500, jobs: int = 2000) -> None:
+    """An hour of a larger fleet, on a virtual clock."""
+    cluster = Cluster(seed=7)
+    add_nodes(cluster, NodeShape(count=nodes, gpus=8, fake_taint=False))
+    resource = cluster.registry.by_key("jobs.batch")
+    assert resource is not None
+    clock = cluster.clock
+    assert isinstance(clock, VirtualClock)
+    body = training("x", gpus=4, pods=1)
+    body["spec"]["template"]["metadata"]["annotations"]["ghostfleet.dev/duration"] = "exponential(600s)"
+    began = WallClock().now()
+    for number in range(jobs):
+        named = {**body, "metadata": {"name": f"job-{number}"}}
+        clock.call_later(
+            number * SECOND, cluster.api.create, resource, resource.storage, "default", named, WriteOptions()
+        )
+    clock.run(clock.now() + 3600 * SECOND)
+    took = (WallClock().now() - began) / SECOND
+    done = sum(each.get("status", {}).get("succeeded", 0) for each in cluster.store.list("jobs.batch"))
+    console.print(
+        f"\n[bold]And on a virtual clock:[/] an hour of {nodes} nodes with {nodes * 8:,} GPUs, a Job a second: "
+        f"{done:,} of {jobs:,} Jobs done, in {took:.1f} s."
+    )
 
 
 def with_kubectl(config: Path) -> None:
@@ -127,9 +152,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         clock, token = WallClock(), new_token()
         files = make_certificates(Path(directory), ["127.0.0.1"], clock.now())
-        server = HttpServer(
-            App(Cluster(clock).api, Authenticator(token)), tls=(files.certificate, files.key), clock=clock
-        )
+        cluster = Cluster(clock)
+        add_nodes(cluster, NodeShape(count=4, gpus=8, fake_taint=False))
+        app = App(cluster.api, Authenticator(token))
+        server = HttpServer(app, tls=(files.certificate, files.key), clock=clock)
         ready = threading.Event()
         thread = threading.Thread(target=server.run, args=(lambda _: ready.set(),))
         thread.start()
@@ -142,9 +168,8 @@ def main() -> None:
         finally:
             server.stop()
             thread.join()
-    console.print(
-        "\nNext: [bold].venv/bin/ghostfleet up --detach[/] starts a cluster of your own; the README has a tour."
-    )
+    large_run()
+    console.print("\nNext: [bold].venv/bin/ghostfleet up --detach --nodes 100 --gpus 8[/]; the README has a tour.")
 
 
 if __name__ == "__main__":
