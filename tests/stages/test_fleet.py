@@ -195,6 +195,18 @@ def test_pods_are_counted_until_they_end(make_world):
     assert (world.phase("first"), world.phase("second"), world.phase("third")) == ("Succeeded", "Failed", "Running")
 
 
+def test_a_rejected_pod_is_not_brought_to_life_by_a_stage_that_looks_for_pods_without_an_address(
+    make_world, make_stage
+):
+    stage = make_stage("pod-create", "Failed", "Running")
+    stage["spec"]["selector"] = {"matchExpressions": [{"key": ".status.podIP", "operator": "DoesNotExist"}]}
+    world = make_world([stage])
+    world.nodes(1, gpus=8)
+    world.pod(requests={"nvidia.com/gpu": "9"})
+    world.run(60)
+    assert world.phase() == "Failed"
+
+
 def test_the_number_of_pods_is_limited_too(make_world):
     world = make_world()
     world.nodes(1, pods="2")

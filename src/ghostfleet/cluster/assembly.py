@@ -13,9 +13,10 @@ from ghostfleet.api.verbs import Api
 from ghostfleet.cluster.make import Make
 from ghostfleet.controllers.bootstrap import announce, bootstrap
 from ghostfleet.controllers.definitions import DefinitionController
+from ghostfleet.controllers.events import Recorder
 from ghostfleet.controllers.garbage import GarbageCollector
 from ghostfleet.controllers.namespaces import NamespaceController
-from ghostfleet.controllers.termination import PodTerminator
+from ghostfleet.controllers.termination import STOPPING, PodTerminator
 from ghostfleet.controllers.workloads import Workloads
 from ghostfleet.core.bucket import index_by_label, index_by_node
 from ghostfleet.core.clock import Clock, VirtualClock
@@ -51,7 +52,8 @@ class Cluster:
             GarbageCollector(self.store, self.registry),
             NamespaceController(self.store, self.registry),
             DefinitionController(self.store, self.registry),
-            PodTerminator(self.store),
+            # With a fleet, stages end pods; this is then only for those whose node is silent when their grace is over.
+            PodTerminator(self.store, stopping=STOPPING if "stages" in make.without else None),
         )
         bootstrap(self.store)
         self.fleet = self._fleet() if "stages" not in make.without else None
@@ -67,7 +69,8 @@ class Cluster:
     def _fleet(self) -> Fleet:
         self.store.create("customresourcedefinitions.apiextensions.k8s.io", stage_definition())
         self._settle()
-        return Fleet(self.api, self.streams, self.make.stages, self.make.fleet)
+        recorder = Recorder(self.store, "kwok_controller", load_profile(self.make.profile))
+        return Fleet(self.api, self.streams, self.make.stages, self.make.fleet, recorder)
 
     def _controllers(self) -> Workloads:
         return Workloads(self.store, load_profile(self.make.profile), self.fleet)

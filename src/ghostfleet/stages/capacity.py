@@ -14,7 +14,10 @@ from ghostfleet.api.podresources import pod_resources
 from ghostfleet.core.changes import Object
 from ghostfleet.core.quantity import milli, value
 
-__all__ = ["Capacity", "Rejection"]
+__all__ = ["REASON", "Capacity", "Rejection"]
+
+#: What the reason of a rejection begins with; the resource follows.
+REASON = "OutOf"
 
 _PODS = "pods"
 #: The order in which Kubernetes looks at resources; others follow.
@@ -131,4 +134,4 @@ def _rejection(node: _Node, amounts: Amounts) -> Rejection | None:
 
 def _too_little(name: str, requested: int, taken: int, has: int) -> Rejection:
     why = f"Node didn't have enough resource: {name}, requested: {requested}, used: {taken}, capacity: {has}"
-    return Rejection(f"OutOf{name}", why)
+    return Rejection(f"{REASON}{name}", why)

@@ -127,13 +127,13 @@ class Leases:
             self._store.create(LEASES, self._lease(node))
             return
         time = rfc3339_micro(renewed)
-        (owner,) = lease["metadata"].get("ownerReferences") or ({},)
-        if owner.get("uid") != node["metadata"]["uid"]:
+        owners = lease["metadata"].get("ownerReferences") or []
+        if all(owner["uid"] != node["metadata"]["uid"] for owner in owners):
             fresh = self._lease(node)
             fresh["metadata"] = {**lease["metadata"], "ownerReferences": fresh["metadata"]["ownerReferences"]}
             self._store.update(LEASES, fresh)
-        elif lease["spec"]["renewTime"] < time:
-            self._store.update(LEASES, {**lease, "spec": {**lease["spec"], "renewTime": time}})
+        elif (lease.get("spec") or {}).get("renewTime", "") < time:
+            self._store.update(LEASES, {**lease, "spec": {**(lease.get("spec") or {}), "renewTime": time}})
 
     def _lease(self, node: Object) -> Object:
         metadata = node["metadata"]

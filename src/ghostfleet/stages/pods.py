@@ -13,7 +13,7 @@ from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.stages.addresses import Addresses
 from ghostfleet.stages.behaviour import Behaviour
-from ghostfleet.stages.capacity import Capacity, Rejection
+from ghostfleet.stages.capacity import REASON, Capacity, Rejection
 from ghostfleet.stages.leases import Leases
 from ghostfleet.stages.performing import Recorder
 from ghostfleet.stages.player import Player, Rules
@@ -173,9 +173,11 @@ class PodRules(Rules):
         return self._nodes.managed.get(obj["spec"].get("nodeName"), False)
 
     def _fits(self, key: tuple[str, str], pod: Object, node_name: str) -> bool:
-        phase = pod["status"].get("phase", "Pending")
+        status = pod["status"]
+        phase = status.get("phase", "Pending")
         if phase in _TERMINAL:
-            return True
+            # A stage might take a pod that never got an address for a new one; this one was rejected for good.
+            return "deletionTimestamp" in pod["metadata"] or not status.get("reason", "").startswith(REASON)
         node = self._nodes.node(node_name)
         if node is None:
             return False
