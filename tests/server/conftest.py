@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from ghostfleet.cluster import Cluster
+from ghostfleet.cluster import BARE, Cluster
 from ghostfleet.core.clock import VirtualClock, WallClock
 from ghostfleet.server.app import App
 from ghostfleet.server.auth import Authenticator
@@ -62,7 +62,7 @@ class Face:
     app: App = field(init=False)
 
     def __post_init__(self) -> None:
-        self.cluster = Cluster(self.clock)
+        self.cluster = Cluster(self.clock, BARE)
         self.app = App(self.cluster.api, Authenticator(TOKEN))
 
     def call(self, method: str, target: str, body: Any = None, *, token: str = TOKEN, **headers: str) -> Reply:
@@ -145,7 +145,7 @@ class Live:
 @pytest.fixture
 def live() -> Iterator[Live]:
     clock = WallClock()
-    app = App(Cluster(clock).api, Authenticator(TOKEN))
+    app = App(Cluster(clock, BARE).api, Authenticator(TOKEN))
     server = HttpServer(app, clock=clock)
     ready = threading.Event()
     thread = threading.Thread(target=server.run, args=(lambda _url: ready.set(),))

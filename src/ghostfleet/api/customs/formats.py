@@ -1,7 +1,8 @@
 """Formats: what a schema's `format` asks of a string.
 
 Only the formats listed here are checked, under these names without dashes (`date-time` is `datetime`); any other
-format says nothing. Numbers have formats too, which are ranges and no business of this module.
+format says nothing. Numbers have formats too, which are ranges and no business of this module. Expressions are kept as
+text and compiled when they are first used: together they would take a good part of a cluster's start.
 """
 
 from __future__ import annotations
@@ -17,35 +18,36 @@ from ghostfleet.core.durations import parse_duration
 __all__ = ["is_format", "string_format"]
 
 _HOST_LETTER = "[a-zA-Z0-9~]"
-_HOSTNAME = re.compile(
+_HOSTNAME = (
     rf"({_HOST_LETTER}(-?{_HOST_LETTER}{{0,62}})?"
     rf"|({_HOST_LETTER}([a-zA-Z0-9~-]{{0,61}}{_HOST_LETTER})?\.)+[a-zA-Z]{{2,63}})"
 )
-_MAC = re.compile(
+_MAC = (
     r"[0-9a-fA-F]{2}(?:(:[0-9a-fA-F]{2}){5}|(:[0-9a-fA-F]{2}){7}|(:[0-9a-fA-F]{2}){19}"
     r"|(-[0-9a-fA-F]{2}){5}|(-[0-9a-fA-F]{2}){7}|(-[0-9a-fA-F]{2}){19})"
     r"|[0-9a-fA-F]{4}(?:(\.[0-9a-fA-F]{4}){2}|(\.[0-9a-fA-F]{4}){3}|(\.[0-9a-fA-F]{4}){9})"
 )
-_CREDIT_CARD = re.compile(
+_CREDIT_CARD = (
     r"4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}"
     r"|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35[0-9]{3})[0-9]{11}"
 )
 _RGB = r"\s*(0|[1-9][0-9]?|1[0-9][0-9]?|2[0-4][0-9]|25[0-5])\s*"
-_TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))")
-_LOOSE_DURATION = re.compile(r"[0-9]+\s*([A-Za-zµ]+)")
-_UNIT = re.compile(r"ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*")
-_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\x80-\U0010ffff-]+"
+_TIME = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))"
+_LOOSE_DURATION = r"[0-9]+\s*([A-Za-zµ]+)"
+_UNIT = r"ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*"
+# Possessive (`++`): a text that does not fit must not be tried in all ways of cutting it to atoms.
+_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\x80-\U0010ffff-]++"
 _DOMAIN = rf"(?:{_ATOM}(?:\.{_ATOM})*|\[[^\[\]\\\s]*\])"
-_QUOTED = r'"(?:[^"\\\r\n]|\\.)*"'
+_QUOTED = r'"(?:[^"\\\r\n]|\\.)*+"'
 _ADDRESS = rf"(?:{_ATOM}(?:\.{_ATOM})*|{_QUOTED})@{_DOMAIN}"
-_EMAIL = re.compile(rf"\s*(?:(?:(?:{_ATOM}|{_QUOTED}|\.)\s*)*<\s*{_ADDRESS}\s*>|{_ADDRESS})\s*")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_AUTHORITY = re.compile(
+_EMAIL = rf"\s*(?:(?:(?:{_ATOM}|{_QUOTED}|\.)\s*+)*+<\s*{_ADDRESS}\s*>|{_ADDRESS})\s*"
+_SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*:"
+_AUTHORITY = (
     r"(?:(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*@)?"
     r"(?:\[[0-9A-Fa-f:.]+(?:%25[^\]]*)?\]|(?:[^\s#%/?@\\^`{|}:\[\]]|%[0-9A-Fa-f]{2})*)(?::[0-9]*)?"
 )
-_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_BAD_ESCAPE = r"%(?![0-9A-Fa-f]{2})"
+_CONTROL = r"[\x00-\x1f\x7f]"
 
 
 def string_format(name: str) -> str:
@@ -60,32 +62,31 @@ def is_format(name: str, text: str) -> bool:
 
 
 def _full(expression: str) -> Callable[[str], bool]:
-    fits = re.compile(expression).fullmatch
-    return lambda text: fits(text) is not None
+    return lambda text: re.fullmatch(expression, text) is not None
 
 
 def _is_uri(text: str) -> bool:
     """An absolute URI or an absolute path, as in an HTTP request."""
-    if not text or _CONTROL.search(text):
+    if not text or re.search(_CONTROL, text):
         return False
     if text == "*":
         return True
-    scheme = _SCHEME.match(text)
+    scheme = re.match(_SCHEME, text)
     rest = (text[scheme.end() :] if scheme else text).partition("?")[0]
     if not rest.startswith("/"):
         return scheme is not None
     if scheme is not None and rest.startswith("//"):
         authority, slash, path = rest[2:].partition("/")
-        if _AUTHORITY.fullmatch(authority) is None:
+        if re.fullmatch(_AUTHORITY, authority) is None:
             return False
         rest = slash + path
-    return _BAD_ESCAPE.search(rest) is None
+    return re.search(_BAD_ESCAPE, rest) is None
 
 
 def _is_hostname(text: str) -> bool:
     if len(text.encode()) > 255 or any(len(part.encode()) > 63 for part in text.split(".")):
         return False
-    return _HOSTNAME.fullmatch("".join(map(_host_letter, text))) is not None
+    return re.fullmatch(_HOSTNAME, "".join(map(_host_letter, text))) is not None
 
 
 def _host_letter(character: str) -> str:
@@ -142,7 +143,7 @@ def _is_isbn13(text: str) -> bool:
 
 def _is_credit_card(text: str) -> bool:
     digits = re.sub(r"[^0-9]+", "", text)
-    if not _CREDIT_CARD.fullmatch(digits):
+    if not re.fullmatch(_CREDIT_CARD, digits):
         return False
     doubled = (int(digit) * (1 + index % 2) for index, digit in enumerate(reversed(digits)))
     return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0
@@ -160,7 +161,7 @@ def _is_date(text: str) -> bool:
 
 def _is_date_time(text: str) -> bool:
     day, *times = text.lower().split("t")
-    match = _TIME.fullmatch(times[0]) if times else None
+    match = re.fullmatch(_TIME, times[0]) if times else None
     return match is not None and _is_date(day) and match[1] <= "23" and match[2] <= "59" and match[3] <= "59"
 
 
@@ -169,13 +170,12 @@ def _is_duration(text: str) -> bool:
     try:
         parse_duration(text)
     except ValueError:
-        return any(_UNIT.fullmatch(unit.lower()) for unit in _LOOSE_DURATION.findall(text))
+        return any(re.fullmatch(_UNIT, unit.lower()) for unit in re.findall(_LOOSE_DURATION, text))
     return True
 
 
 def _limited(expression: str, most: int) -> Callable[[str], bool]:
-    fits = re.compile(expression).fullmatch
-    return lambda text: len(text) <= most and fits(text) is not None
+    return lambda text: len(text) <= most and re.fullmatch(expression, text) is not None
 
 
 _HEX4 = "[0-9a-fA-F]{4}"
@@ -183,12 +183,12 @@ _SHORT_NAME = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _FORMATS: dict[str, Callable[[str], bool]] = {
     "bsonobjectid": _full("[0-9a-fA-F]{24}"),
     "uri": _is_uri,
-    "email": lambda text: _EMAIL.fullmatch(text) is not None,
+    "email": lambda text: re.fullmatch(_EMAIL, text) is not None,
     "hostname": _is_hostname,
     "ipv4": _is_ipv4,
     "ipv6": _is_ipv6,
     "cidr": _is_cidr,
-    "mac": lambda text: _MAC.fullmatch(text) is not None,
+    "mac": lambda text: re.fullmatch(_MAC, text) is not None,
     "uuid": _full(f"{_HEX4}{_HEX4}(-?{_HEX4}){{3}}-?[0-9a-fA-F]{{12}}"),
     "uuid3": _full(f"{_HEX4}{_HEX4}-?{_HEX4}-?3[0-9a-fA-F]{{3}}-?{_HEX4}-?[0-9a-fA-F]{{12}}"),
     "uuid4": _full(f"{_HEX4}{_HEX4}-?{_HEX4}-?4[0-9a-fA-F]{{3}}-?[89abAB][0-9a-fA-F]{{3}}-?[0-9a-fA-F]{{12}}"),
