@@ -76,7 +76,11 @@ def _map_maker(type: Type) -> Callable[[Any], str]:
             raise MalformedList(f"associative list with keys may not have {word}")
         # A key has one type, so that 1 and true do not meet here.
         memory = item.get(first) if first is not None else tuple([item.get(name) for name in names])
-        found = known.get(memory) if memory.__class__ is not list and memory.__class__ is not dict else None
+        try:
+            found = known.get(memory)
+        except TypeError:
+            # A key that is a list or an object: validation will refuse it.
+            return _map_element(item, type)
         if found is None:
             found = _map_element(item, type)
             if len(known) >= REMEMBERED:

@@ -1,0 +1,51 @@
+"""`python -m benchmarks [name ...]`: run benchmarks and print their figures; exits with 1 when a goal is missed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+from ghostfleet.core.collector import relax_collector
+
+_ALL = (
+    "startup",
+    "memory",
+    "store",
+    "listing",
+    "http",
+    "watching",
+    "stages_languages",
+    "stages",
+    "scheduling",
+    "jobs",
+    "fleet",
+    "served_fleet",
+)
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in _ALL]
+    if unknown:
+        print(f"no benchmark {', '.join(unknown)}; there are: {', '.join(_ALL)}", file=sys.stderr)
+        return 2
+    _say_load()
+    missed = 0
+    for name in names or _ALL:
+        module = import_module(f"benchmarks.{name}")
+        relax_collector()
+        # Those that have more to tell than figures print it themselves.
+        for figure in module.run() or ():
+            print(figure, flush=True)
+            missed += figure.missed
+    _say_load()
+    return 1 if missed else 0
+
+
+def _say_load() -> None:
+    """A busy machine explains a bad figure."""
+    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
