@@ -38,10 +38,15 @@ def shots(request: pytest.FixtureRequest) -> list[int]:
 @pytest.fixture(scope="session")
 def target(shots: list[int]) -> Iterator[Callable[..., Target]]:
     """Makes a fresh cluster to attack, whenever it is called: the API alone, or what else it is told."""
-    # What the server gets wrong it logs; a client's mistakes are not worth a line.
-    logging.getLogger("ghostfleet").setLevel(logging.CRITICAL)
     with asyncio.Runner() as runner:
         yield lambda make=BARE: Target(shots, runner, make)
+
+
+@pytest.fixture(autouse=True)
+def _no_log() -> Iterator[None]:
+    """A client's mistakes are not worth a line; other tests want to see theirs."""
+    logging.getLogger("ghostfleet").setLevel(logging.CRITICAL)
+    yield
     logging.getLogger("ghostfleet").setLevel(logging.NOTSET)
 
 

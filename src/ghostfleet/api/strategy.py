@@ -30,9 +30,10 @@ def read_changed(resource: Resource, version: Version, obj: Object, known: Objec
     """As `read`, for a changed object: parts that are the very ones of the stored object are clean already."""
     fresh = {key: value for key, value in obj.items() if value is not known.get(key)}
     metadata, kept = obj["metadata"], known["metadata"].get("managedFields")
-    untouched = kept is not None and metadata.get("managedFields") is kept
-    # Metadata must be there for everyone who reads an object, be it as it was.
-    fresh["metadata"] = metadata
+    if resource.custom:
+        # There, everything is read in the light of the metadata.
+        fresh["metadata"] = metadata
+    untouched = "metadata" in fresh and kept is not None and metadata.get("managedFields") is kept
     if untouched:
         fresh["metadata"] = {key: value for key, value in metadata.items() if key != "managedFields"}
     fresh, unknown = read(resource, version, fresh)

@@ -33,9 +33,6 @@ class Event:
         self.object = object
         self._lines: dict[str, bytes] | None = None
 
-    def forget_lines(self) -> None:
-        self._lines = None
-
     def line(self, form: str, encode: Callable[[Event], bytes]) -> bytes:
         """The event encoded in `form` (an API version, a table ...): encoded once, then shared."""
         lines = self._lines
@@ -84,12 +81,9 @@ class Change:
             view = views[type] = Event(self.revision, type, self._shown(type))
         return view
 
-    def forget_lines(self) -> None:
-        """Let go of encoded bytes; they are made again for the rare watcher that starts this far back."""
-        if self._event is not None:
-            self._event.forget_lines()
-        if self._views is not None:
-            self._views = None
+    def forget_views(self) -> None:
+        """Let go of what watchers were shown, and its bytes; it is made again for the rare one that starts here."""
+        self._event = self._views = None
 
     def _shown(self, type: EventType) -> Object:
         """The new state; for an end the last state, with the revision of the end."""
@@ -118,7 +112,7 @@ class History:
         changes = self._changes
         changes.append(change)
         if len(changes) > _ENCODED:
-            changes[-_ENCODED - 1].forget_lines()
+            changes[-_ENCODED - 1].forget_views()
         if len(changes) > self._limit:
             self.start = changes.popleft().revision
 

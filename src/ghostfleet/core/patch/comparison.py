@@ -35,12 +35,13 @@ def compare(
     unwritten = [key[2:] for key, node in ignored.items() if not node]
     removed, changed = _fields(old, new, type, [*_SKIPPED, *unwritten])
     before, after = old.get("metadata"), new.get("metadata")
-    if before is not after and "metadata" not in unwritten:
+    # Most writes leave the metadata as it is, and its parts are shared: that is told at once.
+    if before is not after and before != after and "metadata" not in unwritten:
         metadata = type.child("metadata") or ANY
         inner_removed, inner_changed = _fields(before or _NOTHING, after or _NOTHING, metadata, _SKIPPED_METADATA)
         removed = _with_metadata(removed, inner_removed)
         changed = _with_metadata(changed, inner_changed)
-    if any(ignored.values()):
+    if any(node and (key in (removed or LEAF) or key in (changed or LEAF)) for key, node in ignored.items()):
         return recursive_difference(removed or LEAF, ignored), recursive_difference(changed or LEAF, ignored)
     return removed or LEAF, changed or LEAF
 

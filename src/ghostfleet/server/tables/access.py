@@ -90,7 +90,7 @@ def cluster_trust_bundle(obj: Object, _now: int) -> list[Cell]:
 )
 def pod_certificate_request(obj: Object, _now: int) -> list[Cell]:
     spec = part(obj, "spec")
-    ends = [found["type"] for found in items(part(obj, "status"), "conditions")]
+    ends = [found.get("type") or "" for found in items(part(obj, "status"), "conditions")]
     state = next((end for end in reversed(ends) if end in ("Issued", "Denied", "Failed")), "Pending")
     return [
         name_of(obj),

@@ -60,7 +60,7 @@ def _selector_struct(selector: Mapping[str, Any]) -> str:
     """A label selector as Go prints the struct: that is what stands in this column."""
     labels = "".join(f"{key}: {value}," for key, value in sorted(part(selector, "matchLabels").items()))
     requirements = "".join(
-        f"LabelSelectorRequirement{{Key:{entry['key']},Operator:{entry['operator']},"
+        f"LabelSelectorRequirement{{Key:{entry.get('key') or ''},Operator:{entry.get('operator') or ''},"
         f"Values:[{' '.join(items(entry, 'values'))}],}},"
         for entry in items(selector, "matchExpressions")
     )
@@ -175,6 +175,8 @@ def storage_version(obj: Object, now: int) -> list[Cell]:
 )
 def storage_version_migration(obj: Object, _now: int) -> list[Cell]:
     resource = part(obj, "spec", "resource")
-    words = [found["type"] for found in items(part(obj, "status"), "conditions") if found.get("status") == "True"]
+    words = [
+        found.get("type") or "" for found in items(part(obj, "status"), "conditions") if found.get("status") == "True"
+    ]
     word = next((word for word in reversed(words) if word in ("Running", "Failed", "Succeeded")), "Unknown")
     return [name_of(obj), ".".join(filter(None, (resource.get("resource"), resource.get("group")))), word]

@@ -94,7 +94,7 @@ _OPERATORS = {"In": "in", "NotIn": "notin"}
 
 
 def _requirement_text(requirement: Mapping[str, Any]) -> str:
-    key, operator = requirement["key"], requirement["operator"]
+    key, operator = requirement.get("key") or "", requirement.get("operator") or ""
     if operator in _OPERATORS:
         return f"{key} {_OPERATORS[operator]} ({','.join(sorted(items(requirement, 'values')))})"
     return f"!{key}" if operator == "DoesNotExist" else str(key)
@@ -104,7 +104,9 @@ def selector_query(selector: Mapping[str, Any] | None) -> str:
     """A label selector as it is written in a query; empty when it selects everything or is not there."""
     selector = selector or {}
     requirements = [(key, f"{key}={value}") for key, value in part(selector, "matchLabels").items()]
-    requirements += [(entry["key"], _requirement_text(entry)) for entry in items(selector, "matchExpressions")]
+    requirements += [
+        (entry.get("key") or "", _requirement_text(entry)) for entry in items(selector, "matchExpressions")
+    ]
     return ",".join(query for _, query in sorted(requirements, key=lambda requirement: requirement[0]))
 
 
