@@ -182,7 +182,7 @@ def test_describe_of_every_namespaced_kind(kubectl, space):
     kubectl("create", "role", "role", "--verb=get", "--resource=pods")
     kubectl("create", "rolebinding", "rb", "--role=role", "--user=u")
     kubectl("create", "ingress", "ing", "--rule=example.com/*=svc:80")
-    for kind in (
+    kinds = [
         "pod/p",
         "pvc/pvc",
         "rc/rc",
@@ -210,7 +210,10 @@ def test_describe_of_every_namespaced_kind(kubectl, space):
         "sa/default",
         "resourceclaim/claim",
         "resourceclaimtemplate/claims",
-    ):
+    ]
+    if not kubectl.has(22):  # they describe these by beta versions, which are gone
+        kinds = [kind for kind in kinds if kind.split("/")[0] not in ("endpointslice", "cronjob", "pdb", "ing")]
+    for kind in kinds:
         assert kind.split("/")[1] in kubectl("describe", kind)
 
 
