@@ -13,11 +13,10 @@ from typing import Any
 
 from ghostfleet.core.changes import Object
 from ghostfleet.drive.connection import Connection
-from ghostfleet.stages.nodes import NodeShape, fake_nodes
+from ghostfleet.stages.nodes import FAILED_ANNOTATION, NodeShape, fake_nodes
 
-__all__ = ["FAILED", "add", "from_template", "mark_failed", "numbers", "remove", "scale"]
+__all__ = ["add", "from_template", "mark_failed", "numbers", "remove", "scale"]
 
-FAILED = "ghostfleet.dev/failed"
 _NODES = "/api/v1/nodes"
 Progress = Callable[[], Any]
 
@@ -64,7 +63,7 @@ def remove(connection: Connection, names: Iterable[str], progress: Progress) -> 
 
 def mark_failed(connection: Connection, name: str, failed: bool) -> None:
     """A node stops, or goes on: no heartbeat and no lease come from one that is marked."""
-    connection.patch(f"{_NODES}/{name}", {"metadata": {"annotations": {FAILED: "true" if failed else None}}})
+    connection.patch(f"{_NODES}/{name}", {"metadata": {"annotations": {FAILED_ANNOTATION: "true" if failed else None}}})
 
 
 def from_template(template: Object, count: int, first: int) -> Iterator[Object]:

@@ -14,9 +14,20 @@ from ghostfleet.core.changes import Object
 from ghostfleet.core.quantity import canonical
 from ghostfleet.stages.products import gpu_labels
 
-__all__ = ["FAKE_ANNOTATION", "FAKE_TAINT", "RACK_LABEL", "ZONE_LABEL", "NodeShape", "fake_nodes", "parse_taint"]
+__all__ = [
+    "FAILED_ANNOTATION",
+    "FAKE_ANNOTATION",
+    "FAKE_TAINT",
+    "RACK_LABEL",
+    "ZONE_LABEL",
+    "NodeShape",
+    "fake_nodes",
+    "parse_taint",
+]
 
 FAKE_ANNOTATION = "kwok.x-k8s.io/node"
+#: On a node that has failed: it gives no sign of life until this is taken away.
+FAILED_ANNOTATION = "ghostfleet.dev/failed"
 FAKE_TAINT: Object = {"key": FAKE_ANNOTATION, "value": "fake", "effect": "NoSchedule"}
 ZONE_LABEL = "topology.kubernetes.io/zone"
 RACK_LABEL = "topology.kubernetes.io/rack"

@@ -15,13 +15,13 @@ from ghostfleet.stages.addresses import Addresses
 from ghostfleet.stages.behaviour import Behaviour
 from ghostfleet.stages.capacity import REASON, Capacity, Rejection
 from ghostfleet.stages.leases import Leases
+from ghostfleet.stages.nodes import FAILED_ANNOTATION
 from ghostfleet.stages.performing import Recorder
 from ghostfleet.stages.player import Player, Rules
 from ghostfleet.stages.settings import Settings
 
-__all__ = ["FAILED", "NodeRules", "PodRules"]
+__all__ = ["NodeRules", "PodRules"]
 
-FAILED = "ghostfleet.dev/failed"
 _TERMINAL = frozenset(("Succeeded", "Failed"))
 
 
@@ -70,7 +70,7 @@ class NodeRules(Rules):
             self._leases.add(node)
             self._look_at_pods(name)
         annotations = metadata.get("annotations")
-        failed = annotations is not None and annotations.get(FAILED) == "true"
+        failed = annotations is not None and annotations.get(FAILED_ANNOTATION) == "true"
         if failed and self.managed[name]:
             self.managed[name] = False
             self._leases.fail(name)
@@ -90,9 +90,9 @@ class NodeRules(Rules):
         node = self._store.get("nodes", "", name)
         annotations = dict(node["metadata"].get("annotations") or {})
         if failed:
-            annotations[FAILED] = "true"
+            annotations[FAILED_ANNOTATION] = "true"
         else:
-            annotations.pop(FAILED, None)
+            annotations.pop(FAILED_ANNOTATION, None)
         self._store.update("nodes", {**node, "metadata": {**node["metadata"], "annotations": annotations}})
 
     def _look_at_pods(self, name: str) -> None:

@@ -10,11 +10,9 @@ from collections.abc import Callable
 
 from ghostfleet.core.changes import Object
 from ghostfleet.stages.fleet import Fleet
+from ghostfleet.stages.nodes import FAILED_ANNOTATION, FAKE_ANNOTATION
 
 __all__ = ["vouching"]
-
-_FAILED = "ghostfleet.dev/failed"
-_FAKE = "kwok.x-k8s.io/node"
 
 
 def vouching(fleet: Fleet | None = None) -> Callable[[Object], bool]:
@@ -31,4 +29,4 @@ def vouching(fleet: Fleet | None = None) -> Callable[[Object], bool]:
 
 def _is_fake_and_well(node: Object) -> bool:
     annotations = node["metadata"].get("annotations") or {}
-    return bool(annotations.get(_FAKE) == "fake") and _FAILED not in annotations
+    return bool(annotations.get(FAKE_ANNOTATION) == "fake") and FAILED_ANNOTATION not in annotations
