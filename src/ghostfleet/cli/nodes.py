@@ -246,16 +246,12 @@ def _stem(template: dict[str, Any]) -> str:
 
 @contextmanager
 def _connected(cluster: str, kubeconfig: Path | None, context: str) -> Iterator[Connection]:
-    from ghostfleet.drive.connection import Connection, ConnectionFailed, Refused
-    from ghostfleet.server.instances import Instance, InstanceError
+    from ghostfleet.drive.choice import find_access
+    from ghostfleet.drive.connection import Connection
+    from ghostfleet.drive.interface import ConnectionFailed, Refused
 
     try:
-        instance = Instance(cluster)
-        if kubeconfig is None and not instance.kubeconfig.exists():
-            fail(f"cluster {cluster} is not running; `ghostfleet up {cluster} --detach` starts it", FAILED)
-        connection = Connection(kubeconfig or instance.kubeconfig, context)
-    except InstanceError as error:
-        fail(str(error), WRONG_USAGE)
+        connection = Connection(find_access(cluster, kubeconfig, context))
     except ConnectionFailed as error:
         fail(str(error), FAILED)
     try:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["EPOCH", "SECOND", "Clock", "Handle", "VirtualClock", "WallClock", "parse_clock"]
+__all__ = ["EPOCH", "SECOND", "Clock", "Handle", "VirtualClock", "WallClock", "parse_clock", "pause"]
 
 SECOND = 1_000_000
 #: Where a virtual clock starts: 2026-01-01T00:00:00Z, always, so that runs compare byte for byte.
@@ -186,3 +186,8 @@ def parse_clock(text: str) -> Clock:
         except ValueError:
             raise ValueError(f"clock {text!r}: after 'scaled:' comes a number above 0, as in scaled:10") from None
     raise ValueError(f"unknown clock {text!r}; known are wall, scaled:N and virtual")
+
+
+def pause(seconds: float) -> None:
+    """Let real time pass, for clients of clusters outside this process."""
+    time.sleep(seconds)

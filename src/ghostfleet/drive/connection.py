@@ -1,60 +1,43 @@
-"""A connection to a cluster by its kubeconfig: plain requests over one kept HTTP connection.
+"""A connection to a cluster: plain requests, one at a time, over one kept HTTP connection.
 
-This is for our own commands, which need few requests of few kinds; it understands kubeconfigs with a bearer token or a
-client certificate, as `ghostfleet up`, kind and kwokctl write them.
+A request that the server turns away for now is sent again, after the time that the server asks for or a growing pause,
+and so is one that finds the kept connection closed. A connection belongs to one thread.
 """
 
 from __future__ import annotations
 
-import base64
 import http.client
-import os
-import ssl
-import tempfile
 import urllib.parse
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
-import yaml
 
-__all__ = ["Connection", "ConnectionFailed", "Refused"]
+from ghostfleet.core.clock import pause
+from ghostfleet.drive.access import Access
+from ghostfleet.drive.interface import ConnectionFailed, Refused
 
-_PATIENCE_SECONDS = 30.0
+__all__ = ["Connection", "watch_lines"]
+
+_PATIENCE_SECONDS = 60.0
+#: A watch is silent for as long as nothing happens; servers send a bookmark every minute.
+_WATCH_PATIENCE_SECONDS = 600.0
+_TRIES = 6
+_FIRST_PAUSE_SECONDS = 0.25
+_LONGEST_PAUSE_SECONDS = 10.0
+_FOR_NOW = frozenset((429, 502, 503, 504))
 _MERGE_PATCH = "application/merge-patch+json"
-
-
-class ConnectionFailed(Exception):
-    """The cluster cannot be reached; the message says why."""
-
-
-class Refused(Exception):
-    """The cluster answered with an error."""
-
-    def __init__(self, code: int, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.reason = reason
+_BACKGROUND = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
 
 
 class Connection:
     """Requests to one cluster."""
 
-    def __init__(self, kubeconfig: Path, context: str = "") -> None:
-        cluster, user = _chosen(kubeconfig, context)
-        place = urllib.parse.urlsplit(cluster["server"])
-        self.url: str = cluster["server"]
-        self._prefix = place.path.rstrip("/")
-        self._headers = {"Accept": "application/json", "User-Agent": "ghostfleet"}
-        if user.get("token"):
-            self._headers["Authorization"] = f"Bearer {user['token']}"
-        if place.scheme == "https":
-            tls = _tls(kubeconfig, cluster, user)
-            self._http: http.client.HTTPConnection = http.client.HTTPSConnection(
-                place.hostname or "", place.port, timeout=_PATIENCE_SECONDS, context=tls
-            )
-        else:
-            self._http = http.client.HTTPConnection(place.hostname or "", place.port, timeout=_PATIENCE_SECONDS)
+    def __init__(self, access: Access) -> None:
+        self.access = access
+        self.url = access.url
+        self._http = _opened(access, _PATIENCE_SECONDS)
 
     def get(self, path: str) -> Any:
         return self._ask("GET", path)
@@ -67,7 +50,8 @@ class Connection:
         return self._ask("PATCH", path, patch, _MERGE_PATCH)
 
     def delete(self, path: str) -> Any:
-        return self._ask("DELETE", path)
+        """Delete what is there, and in the background what it owns."""
+        return self._ask("DELETE", path, _BACKGROUND)
 
     def items(self, path: str, chunk: int = 2000) -> list[Any]:
         """Everything that a list holds, in pages."""
@@ -85,70 +69,82 @@ class Connection:
         self._http.close()
 
     def _ask(self, method: str, path: str, body: Any = None, media: str = "application/json") -> Any:
-        headers = {**self._headers, "Content-Type": media} if body is not None else self._headers
+        content = orjson.dumps(body) if body is not None else None
+        wait = _FIRST_PAUSE_SECONDS
+        for _ in range(_TRIES):
+            status, text, after = self._answered(method, path, content, media)
+            if status == 401 and self.access.forget():
+                continue
+            if status not in _FOR_NOW and not after:
+                break
+            pause(max(after, wait))
+            wait = min(wait * 2, _LONGEST_PAUSE_SECONDS)
+        return _read(status, text)
+
+    def _answered(self, method: str, path: str, content: bytes | None, media: str) -> tuple[int, bytes, float]:
+        """The answer to one request; a kept connection that the server has closed meanwhile is opened once more."""
+        kept = self._http.sock is not None
         try:
-            self._http.request(method, self._prefix + path, orjson.dumps(body) if body is not None else None, headers)
+            return self._exchange(method, path, content, media)
+        except ConnectionFailed:
+            if not kept:
+                raise
+            return self._exchange(method, path, content, media)
+
+    def _exchange(self, method: str, path: str, content: bytes | None, media: str) -> tuple[int, bytes, float]:
+        """One request; answers its status, its text and for how long the server wants to be left alone."""
+        with _failures_named(self.access, self._http.close):
+            self._http.request(method, self.access.prefix + path, content, _headers(self.access, content, media))
             answer = self._http.getresponse()
-            text = answer.read()
-        except (OSError, http.client.HTTPException) as error:
-            self._http.close()
-            raise ConnectionFailed(f"{self.url} does not answer: {error or type(error).__name__}") from error
-        try:
-            read = orjson.loads(text)
-        except orjson.JSONDecodeError:
-            read = {"message": text.decode(errors="replace").strip()}
-        if answer.status >= 400:
-            raise Refused(answer.status, read.get("reason", ""), read.get("message", f"HTTP {answer.status}"))
-        return read
+            after = answer.getheader("Retry-After") or ""
+            return answer.status, answer.read(), float(after) if after.isdecimal() else 0.0
 
 
-def _chosen(kubeconfig: Path, context: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The cluster and user of a context, by default the current one."""
+def watch_lines(access: Access, path: str, opened: Callable[[http.client.HTTPConnection], None]) -> Iterator[Any]:
+    """The events of one watch, until the server ends it; `opened` gets the connection, to close it from elsewhere."""
+    connection = _opened(access, _WATCH_PATIENCE_SECONDS)
+    opened(connection)
     try:
-        config = yaml.safe_load(kubeconfig.read_text())
-        wanted = context or config["current-context"]
-        chosen = _named(config["contexts"], wanted, "context")["context"]
-        cluster = _named(config["clusters"], chosen["cluster"], "cluster")["cluster"]
-        user = _named(config["users"], chosen["user"], "user")["user"]
-        return cluster, user or {}
-    except OSError as error:
-        raise ConnectionFailed(f"cannot read {kubeconfig}: {error.strerror}") from error
-    except (yaml.YAMLError, KeyError, TypeError) as error:
-        raise ConnectionFailed(f"{kubeconfig} is not a kubeconfig that can be used here: {error}") from error
+        with _failures_named(access, connection.close):
+            connection.request("GET", access.prefix + path, None, _headers(access, None, ""))
+            answer = connection.getresponse()
+            if answer.status >= 400:
+                _read(answer.status, answer.read())
+            for line in answer:
+                yield orjson.loads(line)
+    finally:
+        connection.close()
 
 
-def _named(entries: list[dict[str, Any]], name: str, sort: str) -> dict[str, Any]:
-    for entry in entries or ():
-        if entry.get("name") == name:
-            return entry
-    known = ", ".join(str(entry.get("name")) for entry in entries or ()) or "none"
-    raise ConnectionFailed(f"the kubeconfig has no {sort} {name}; it has: {known}")
+def _opened(access: Access, patience: float) -> http.client.HTTPConnection:
+    if access.tls is None:
+        return http.client.HTTPConnection(access.host, access.port, timeout=patience)
+    return http.client.HTTPSConnection(access.host, access.port, timeout=patience, context=access.tls)
 
 
-def _tls(kubeconfig: Path, cluster: dict[str, Any], user: dict[str, Any]) -> ssl.SSLContext:
-    if cluster.get("insecure-skip-tls-verify"):
-        context = ssl._create_unverified_context()
-    else:
-        authority = _content(kubeconfig, cluster, "certificate-authority")
-        context = ssl.create_default_context(cadata=authority.decode() if authority else None)
-    certificate, key = _content(kubeconfig, user, "client-certificate"), _content(kubeconfig, user, "client-key")
-    if certificate and key:
-        # The ssl module reads certificates from files only; the file is private and gone at once.
-        handle, name = tempfile.mkstemp()
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(certificate + b"\n" + key)
-            context.load_cert_chain(name)
-        finally:
-            Path(name).unlink()
-    return context
+def _headers(access: Access, content: bytes | None, media: str) -> dict[str, str]:
+    headers = {"Accept": "application/json", "User-Agent": "ghostfleet"}
+    if authorization := access.authorization():
+        headers["Authorization"] = authorization
+    if content is not None:
+        headers["Content-Type"] = media
+    return headers
 
 
-def _content(kubeconfig: Path, entry: dict[str, Any], field: str) -> bytes | None:
-    """A certificate or key that a kubeconfig holds or points to."""
-    if entry.get(f"{field}-data"):
-        return base64.b64decode(entry[f"{field}-data"])
-    if entry.get(field):
-        path: Path = kubeconfig.parent / entry[field]
-        return path.read_bytes()
-    return None
+@contextmanager
+def _failures_named(access: Access, close: Callable[[], None]) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, http.client.HTTPException) as error:
+        close()
+        raise ConnectionFailed(f"{access.url} does not answer: {error or type(error).__name__}") from error
+
+
+def _read(status: int, text: bytes) -> Any:
+    try:
+        read = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        read = {"message": text.decode(errors="replace").strip()}
+    if status >= 400:
+        raise Refused(status, read.get("reason", ""), read.get("message", f"HTTP {status}"))
+    return read

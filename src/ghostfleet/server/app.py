@@ -11,6 +11,8 @@ import logging
 
 from ghostfleet.api.verbs import Api
 from ghostfleet.core.errors import ApiError, internal_error, method_not_allowed
+from ghostfleet.server.about import PATH as ABOUT
+from ghostfleet.server.about import about_answer
 from ghostfleet.server.auth import Authenticator, User, is_public
 from ghostfleet.server.calls import Call
 from ghostfleet.server.counters import Counters
@@ -34,12 +36,15 @@ _READING = frozenset(("GET", "HEAD"))
 class App:
     """Serves one cluster's API."""
 
-    def __init__(self, api: Api, authenticator: Authenticator, *, anonymous: User | None = None) -> None:
+    def __init__(
+        self, api: Api, authenticator: Authenticator, *, anonymous: User | None = None, profile: str = ""
+    ) -> None:
         """`anonymous` is who a request without any token comes from; without it such a request is refused.
 
         kubectl and client-go send tokens over TLS only, so that a server without TLS needs it.
         """
         self._api = api
+        self._profile = profile
         self._anonymous = anonymous
         self._authenticator = authenticator
         self.streams = Streams()
@@ -122,6 +127,8 @@ class App:
         """A path that names no resource."""
         if parts == ["metrics"]:
             return self._counters.answer(self._api, self.streams)
+        if parts == [ABOUT]:
+            return about_answer(self._api.clock, self._profile)
         answer = self._documents.answer(request, parts)
         if answer is None:
             group = parts[1] if parts[0] == "apis" and len(parts) > 1 else ""

@@ -149,7 +149,11 @@ def _run(settings: Settings, instance: Instance, clock: WallClock, on_ready: Cal
     tls = (certificates.certificate, certificates.key) if certificates is not None else None
     try:
         server = HttpServer(
-            App(cluster.api, Authenticator(token)), address=settings.address, port=settings.port, tls=tls, clock=clock
+            App(cluster.api, Authenticator(token), profile=cluster.make.profile),
+            address=settings.address,
+            port=settings.port,
+            tls=tls,
+            clock=clock,
         )
     except BindError as error:
         raise LaunchError(f"{error}; give another with --port, or --port 0 for a free one") from error

@@ -1,0 +1,22 @@
+"""`/ghostfleet`: what no other API server has, for our own tools.
+
+The *time* of the cluster and its *gait* let a client tell cluster time when the clock is scaled; the profile says how
+fast the cluster's components are modelled. A server without this path is not ours.
+"""
+
+from __future__ import annotations
+
+from ghostfleet import __version__
+from ghostfleet.core.clock import Clock, WallClock
+from ghostfleet.server.responses import Answer, object_answer
+
+__all__ = ["PATH", "about_answer"]
+
+PATH = "ghostfleet"
+
+
+def about_answer(clock: Clock, profile: str) -> Answer:
+    scale = clock.scale if isinstance(clock, WallClock) else 0.0
+    return object_answer(
+        200, {"ghostfleet": __version__, "profile": profile, "microseconds": clock.now(), "scale": scale}
+    )
