@@ -13,9 +13,9 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from ghostfleet.core import quantity
+from ghostfleet.core.goregex import RegexError, compile_regex
 from ghostfleet.stages.cel_operators import as_duration, as_int, as_timestamp, as_uint
 from ghostfleet.stages.cel_values import CelError, Duration, Quantity, Timestamp, Uint
-from ghostfleet.stages.goregex import RegexError, compile_regex
 from ghostfleet.stages.gotemplate_times import parse_time
 from ghostfleet.stages.govalues import format_float
 

@@ -11,8 +11,8 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
+from ghostfleet.core.goregex import GoMatch, GoRegex, RegexError, compile_regex, quote_meta
 from ghostfleet.stages.gofmt import printed
-from ghostfleet.stages.goregex import RegexError, compile_regex, quote_meta
 from ghostfleet.stages.gotemplate_functions import Function, as_function
 from ghostfleet.stages.gotemplate_values import Int, TemplateError, type_name
 from ghostfleet.stages.govalues import quote
@@ -93,7 +93,7 @@ def _decoded(decode: Callable[[str], bytes], noun: str) -> Callable[[str], str]:
     return run
 
 
-def _regex(pattern: str) -> Any:
+def _regex(pattern: str) -> GoRegex:
     try:
         return compile_regex(pattern)
     except RegexError as error:
@@ -109,24 +109,25 @@ def _matches(pattern: str, text: str) -> bool:
 
 def _found(pattern: str, text: str) -> str:
     match = _regex(pattern).search(text)
-    return match[0] if match else ""
+    return (match and match[0]) or ""
 
 
 def _all_found(pattern: str, text: str, most: int) -> list[str]:
-    return [match[0] for match in _regex(pattern).matches(text, most)]
+    return [match[0] or "" for match in _regex(pattern).matches(text, most)]
 
 
 def _replaced(pattern: str, text: str, new: str, literal: bool = False) -> str:
     regex = _regex(pattern)
     made, place = [], 0
     for match in regex.matches(text):
-        made.append(text[place : match.start()])
+        start, end = match.span()
+        made.append(text[place:start])
         made.append(new if literal else _expanded(new, match, regex.names))
-        place = match.end()
+        place = end
     return "".join([*made, text[place:]])
 
 
-def _expanded(new: str, match: re.Match[str], names: list[str]) -> str:
+def _expanded(new: str, match: GoMatch, names: list[str]) -> str:
     """The new text with `$1` and `${name}` filled in."""
 
     def fill(reference: re.Match[str]) -> str:
@@ -148,10 +149,11 @@ def _split(pattern: str, text: str, most: int) -> list[str]:
     for match in _regex(pattern).matches(text):
         if most > 0 and len(made) == most - 1:
             break
-        if match.end() == 0 or (match.start() == match.end() == len(text)):
+        start, end = match.span()
+        if end == 0 or start == end == len(text):
             continue
-        made.append(text[place : match.start()])
-        place = match.end()
+        made.append(text[place:start])
+        place = end
     return [*made, text[place:]]
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from ghostfleet.stages.goregex import RegexError, compile_regex
+from ghostfleet.core.goregex import GoMatch, RegexError, compile_regex
 from ghostfleet.stages.govalues import quote
 from ghostfleet.stages.jq_values import JqError, described, wrong_type
 
@@ -30,13 +29,13 @@ def match(value: Any, pattern: Any, flags: Any, testing: Any) -> Any:
     return [_described(one, regex.names) for one in regex.matches(value, -1 if "g" in flags else 1)]
 
 
-def _described(found: re.Match[str], names: list[str]) -> dict[str, Any]:
+def _described(found: GoMatch, names: list[str]) -> dict[str, Any]:
     return _part(found, 0) | {
         "captures": [_part(found, group + 1) | {"name": name or None} for group, name in enumerate(names)]
     }
 
 
-def _part(found: re.Match[str], group: int) -> dict[str, Any]:
+def _part(found: GoMatch, group: int) -> dict[str, Any]:
     start, end = found.span(group)
     return {"offset": start, "length": end - start, "string": found[group]}
 

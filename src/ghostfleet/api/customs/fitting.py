@@ -13,8 +13,8 @@ from typing import Any
 
 from ghostfleet.api.customs.formats import is_format, string_format
 from ghostfleet.api.customs.nodes import Raw
-from ghostfleet.api.customs.patterns import compile_pattern
 from ghostfleet.api.customs.values import equals_enum, format_of, judge, types_of
+from ghostfleet.core.goregex import compile_regex
 
 __all__ = ["Table", "compile_table", "fits"]
 
@@ -114,7 +114,7 @@ def _string_tests(raw: Raw, form: str) -> list[Test]:
     if most is not None:
         tests.append(lambda value: len(value) <= most)
     if pattern := raw.get("pattern"):
-        search = compile_pattern(pattern).search
+        search = compile_regex(pattern).search
         tests.append(lambda value: search(value) is not None)
     if form and (name := string_format(form)):
         tests.append(lambda value: is_format(name, value))

@@ -2,7 +2,8 @@
 
 All versions share names, scope and storage; each has its own schema, printer columns and selectable fields.
 Subresources belong to the resource here: it has one if any version has it, and scales by the paths of the version it
-is stored in. A version that is *deprecated* has a warning, the author's or ours.
+is stored in. A version that is *deprecated* has a warning, the author's or ours. A definition that is annotated with
+the name of another is only another name for what that one defines: objects of either are seen under both.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ghostfleet.core.errors import invalid
 
 __all__ = ["resource_of"]
 
+_STORED_AS = "ghostfleet.dev/stored-as"
 _VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _PART_VERBS = ("get", "patch", "update")
 _VERSION = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")
@@ -45,6 +47,7 @@ def resource_of(definition: Object) -> Resource:
         subresources=_subresources(spec, ordered),
         custom=True,
         scale=_scale(ordered),
+        stored_as=(definition["metadata"].get("annotations") or {}).get(_STORED_AS, ""),
     )
 
 

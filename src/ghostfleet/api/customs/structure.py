@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ghostfleet.api.customs.nodes import Raw
-from ghostfleet.api.customs.patterns import compile_pattern
 from ghostfleet.core.errors import FieldError
+from ghostfleet.core.goregex import compile_regex
 
 __all__ = ["structure_errors"]
 
@@ -143,7 +143,7 @@ def _check_values(
     pattern = raw.get("pattern")
     if pattern:
         try:
-            compile_pattern(pattern)
+            compile_regex(pattern)
         except ValueError as problem:
             why = f"must be a valid regular expression, but isn't: {problem}"
             errors.append(FieldError.invalid(f"{path}.pattern", pattern, why))

@@ -19,7 +19,7 @@ from ghostfleet.api.customs.findings import Findings, number_text
 from ghostfleet.api.customs.formats import is_format, string_format
 from ghostfleet.api.customs.nodes import Raw
 from ghostfleet.api.customs.past import Past
-from ghostfleet.api.customs.patterns import compile_pattern
+from ghostfleet.core.goregex import compile_regex
 
 __all__ = ["equals_enum", "format_of", "judge", "types_of"]
 
@@ -151,7 +151,7 @@ def _judge_string(found: Findings, raw: Raw, form: str, value: str, path: str) -
         found.too_long(path, most)
     elif least is not None and len(value) < least:
         found.invalid(path, value, f"should be at least {least} chars long")
-    elif pattern and not compile_pattern(pattern).search(value):
+    elif pattern and not compile_regex(pattern).search(value):
         found.invalid(path, value, f"should match '{pattern}'")
     found.score += 1
     if form and string_format(form):
