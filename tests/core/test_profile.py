@@ -49,7 +49,7 @@ def test_a_profile_has_the_figures_of_the_one_it_is_based_on():
 
 
 def test_unknown_names_are_answered_with_the_known_ones():
-    with pytest.raises(ValueError, match="known are instant, kubernetes"):
+    with pytest.raises(ValueError, match="known are instant, kind, kubernetes, and files"):
         load_profile("warp")
     with pytest.raises(KeyError, match="job.workers"):
         load_profile("instant").figure("job.wrokers")

@@ -215,6 +215,44 @@ def test_a_listener_may_leave_while_it_is_being_told(store: Store) -> None:
     assert heard == ["once", "always", "always"]
 
 
+def test_who_does_not_care_for_the_status_is_told_of_all_else(store: Store) -> None:
+    heard: list[int] = []
+    stop = store.listen("pods", lambda change: heard.append(change.revision), status=False)
+    stop_all = store.listen_to_all(lambda change: heard.append(-change.revision), status=False)
+    made = store.create("pods", pod())
+    store.patch_status("pods", "default", "a", {"phase": "Running"})
+    store.update("pods", {**store.get("pods", "default", "a"), "spec": {}})
+    stop()
+    store.delete("pods", "default", "a")
+    stop_all()
+    store.create("pods", made)
+    assert heard == [1, -1, 3, -3, -4]
+
+
+def test_an_added_object_is_taken_as_it_is(store: Store) -> None:
+    given = pod()
+    assert store.add("pods", given) is given
+    assert store.get("pods", "default", "a") is given
+    assert given["metadata"]["resourceVersion"] == "1"
+    with pytest.raises(ApiError, match="already exists"):
+        store.add("pods", pod())
+
+
+def test_unchecked_writes_leave_the_old_object_alone_and_are_seen_like_others(store: Store) -> None:
+    changes: list[Change] = []
+    store.listen("pods", changes.append)
+    made = store.create("pods", pod())
+    bound = {**made, "metadata": {**made["metadata"]}, "spec": {**made["spec"], "nodeName": "n"}}
+    assert store.replace("pods", made, bound) is bound
+    running = store.set_status("pods", bound, {"phase": "Running"})
+    assert [made["metadata"]["resourceVersion"], bound["metadata"]["resourceVersion"]] == ["1", "2"]
+    assert running["metadata"]["resourceVersion"] == "3"
+    assert running["spec"] is bound["spec"]
+    assert list(store.having("pods", "node", "n")) == [running]
+    assert [change.type for change in changes] == ["ADDED", "MODIFIED", "MODIFIED"]
+    assert store.list_at("pods", None, 2) == [bound]
+
+
 def test_two_stores_of_one_seed_give_the_same_names_and_uids() -> None:
     made = []
     for seed in (7, 7, 8):

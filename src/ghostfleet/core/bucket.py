@@ -4,19 +4,31 @@ Objects live by namespace and name ("" is the namespace of cluster-scoped ones).
 have this value" without a scan: a *part* of the object that the value depends on, and a function from that part to
 the values. Writes share all that they do not change, so an index whose part is the very same dict as before has
 nothing to do.
+
+A bucket also knows its *audience*, who is told of its changes: listeners that hear of all, and those that do not care
+for changes of the status alone, which are most of all changes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from ghostfleet.core.changes import Change, History, Object
 
-__all__ = ["Bucket", "Index", "index_by_label", "index_by_node", "index_by_owner"]
+__all__ = ["Bucket", "Index", "Listener", "Member", "index_by_label", "index_by_node", "index_by_owner"]
 
 #: Where an object is: resource, namespace, name.
 Place = tuple[str, str, str]
+Listener = Callable[[Change], None]
+
+
+class Member(NamedTuple):
+    """One of an audience."""
+
+    listener: Listener
+    #: Whether it hears of changes of the status alone.
+    status: bool
 
 
 class Index:
@@ -29,23 +41,41 @@ class Index:
         self.part = part
         self.in_metadata = in_metadata
         self._values = values
-        self._places: dict[str, dict[Place, None]] = {}
+        #: Where a value is; most are in one place only, which is not worth a dict.
+        self._places: dict[str, Place | dict[Place, None]] = {}
 
     def places(self, value: str) -> Iterable[Place]:
-        return self._places.get(value, ())
+        held = self._places.get(value)
+        if held is None:
+            return ()
+        return held if isinstance(held, dict) else (held,)
 
     def move(self, place: Place, before: Any, after: Any) -> None:
         """The part of the object at `place` was `before` and is `after`; None when there is none."""
-        places = self._places
         if before is not None:
             for value in self._values(before):
-                held = places[value]
-                held.pop(place, None)
-                if not held:
-                    del places[value]
+                self._leave(value, place)
         if after is not None:
             for value in self._values(after):
-                places.setdefault(value, {})[place] = None
+                self._enter(value, place)
+
+    def _enter(self, value: str, place: Place) -> None:
+        held = self._places.get(value)
+        if held is None:
+            self._places[value] = place
+        elif isinstance(held, dict):
+            held[place] = None
+        elif held != place:
+            self._places[value] = {held: None, place: None}
+
+    def _leave(self, value: str, place: Place) -> None:
+        held = self._places[value]
+        if isinstance(held, dict):
+            held.pop(place, None)
+            if not held:
+                del self._places[value]
+        elif held == place:
+            del self._places[value]
 
 
 def _node_name(spec: Any) -> Iterable[str]:
@@ -83,7 +113,18 @@ _NOTHING: Object = {"metadata": {}}
 class Bucket:
     """All objects of one resource."""
 
-    __slots__ = ("_kept", "_order", "_spaces", "history", "indexes", "listeners", "resource", "size")
+    __slots__ = (
+        "_kept",
+        "_order",
+        "audience",
+        "history",
+        "indexes",
+        "resource",
+        "size",
+        "spaces",
+        "told",
+        "told_of_status",
+    )
 
     def __init__(self, resource: str, indexes: dict[str, Index], owners: Index, history: int) -> None:
         self.resource = resource
@@ -91,30 +132,44 @@ class Bucket:
         self._kept = (owners, *indexes.values())
         self.history = History(history)
         self.size = 0
-        #: Told of every change; replaced, never changed, so that one may leave while it is being told.
-        self.listeners: tuple[Callable[[Change], None], ...] = ()
-        self._spaces: dict[str, dict[str, Object]] = {}
+        self.audience: tuple[Member, ...] = ()
+        #: Who is told of a change, and who of one of the status alone, those who listen to all resources included;
+        #: replaced, never changed, so that one may leave while it is being told.
+        self.told: tuple[Listener, ...] = ()
+        self.told_of_status: tuple[Listener, ...] = ()
+        #: Objects by namespace and name; for reading only.
+        self.spaces: dict[str, dict[str, Object]] = {}
         self._order: dict[str, list[str]] = {}
 
+    def gather(self, everywhere: tuple[Member, ...]) -> None:
+        """Work out again who is told, when somebody came or went; `everywhere` listen to all resources."""
+        members = (*self.audience, *everywhere)
+        self.told = tuple(each.listener for each in members)
+        self.told_of_status = tuple(each.listener for each in members if each.status)
+
     def find(self, namespace: str, name: str) -> Object | None:
-        space = self._spaces.get(namespace)
+        space = self.spaces.get(namespace)
         return space.get(name) if space is not None else None
 
     def put(self, namespace: str, name: str, old: Object | None, new: Object) -> None:
-        space = self._spaces.get(namespace)
+        space = self.spaces.get(namespace)
         if space is None:
-            space = self._spaces[namespace] = {}
+            space = self.spaces[namespace] = {}
         space[name] = new
         if old is None:
             self.size += 1
             self._order.pop(namespace, None)
         self._index(namespace, name, old, new)
 
+    def put_status(self, namespace: str, name: str, new: Object) -> None:
+        """Put an object in the place of one that it shares all but its status with."""
+        self.spaces[namespace][name] = new
+
     def drop(self, namespace: str, name: str) -> None:
-        space = self._spaces[namespace]
+        space = self.spaces[namespace]
         old = space.pop(name)
         if not space:
-            del self._spaces[namespace]
+            del self.spaces[namespace]
         self.size -= 1
         self._order.pop(namespace, None)
         self._index(namespace, name, old, None)
@@ -123,6 +178,7 @@ class Bucket:
         old = old or _NOTHING
         new = new or _NOTHING
         old_metadata, new_metadata = old["metadata"], new["metadata"]
+        place = (self.resource, namespace, name)
         for index in self._kept:
             part = index.part
             if index.in_metadata:
@@ -130,28 +186,28 @@ class Bucket:
             else:
                 before, after = old.get(part), new.get(part)
             if before is not after:
-                index.move((self.resource, namespace, name), before, after)
+                index.move(place, before, after)
 
     def names(self, namespace: str) -> list[str]:
         """Names in a namespace, sorted; not to be changed by the caller."""
         order = self._order.get(namespace)
         if order is None:
-            order = self._order[namespace] = sorted(self._spaces.get(namespace, ()))
+            order = self._order[namespace] = sorted(self.spaces.get(namespace, ()))
         return order
 
     def namespaces(self) -> list[str]:
         """Namespaces that hold something, in the order of their keys `namespace/name`."""
-        return sorted(self._spaces, key=lambda namespace: namespace + "/")
+        return sorted(self.spaces, key=lambda namespace: namespace + "/")
 
     def walk(self, namespace: str | None = None) -> Iterator[Object]:
         """Objects in key order: of one namespace, or of all when it is None."""
         for each in self.namespaces() if namespace is None else [namespace]:
-            space = self._spaces.get(each)
+            space = self.spaces.get(each)
             if space is not None:
                 for name in self.names(each):
                     yield space[name]
 
     def having(self, index: str, value: str) -> list[Object]:
         """Objects that have `value` in an index, in the order in which they came to have it."""
-        spaces = self._spaces
+        spaces = self.spaces
         return [spaces[namespace][name] for _, namespace, name in self.indexes[index].places(value)]

@@ -18,7 +18,7 @@ __all__ = ["Change", "Event", "EventType", "History", "Object"]
 
 Object = dict[str, Any]
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
-#: So many of the newest changes of a resource keep their encoded bytes.
+#: So many of the changes of a resource that were shown last keep their encoded bytes.
 _ENCODED = 1024
 
 
@@ -47,7 +47,7 @@ class Event:
 class Change:
     """One committed write. `old` is None for a creation, `new` for a removal."""
 
-    __slots__ = ("_event", "_views", "name", "namespace", "new", "old", "resource", "revision", "type")
+    __slots__ = ("_event", "_views", "name", "namespace", "new", "old", "resource", "revision")
 
     def __init__(
         self, revision: int, resource: str, namespace: str, name: str, old: Object | None, new: Object | None
@@ -58,15 +58,18 @@ class Change:
         self.name = name
         self.old = old
         self.new = new
-        self.type: EventType = "ADDED" if old is None else "DELETED" if new is None else "MODIFIED"
         self._event: Event | None = None
         self._views: dict[EventType, Event] | None = None
+
+    @property
+    def type(self) -> EventType:
+        return "ADDED" if self.old is None else "DELETED" if self.new is None else "MODIFIED"
 
     def event(self) -> Event:
         """The change as everyone sees it who sees all of it."""
         event = self._event
         if event is None:
-            event = self._event = Event(self.revision, self.type, self._shown(self.type))
+            event = self._event = Event(self.revision, self.type, self.shown_as(self.type))
         return event
 
     def view(self, type: EventType) -> Event:
@@ -78,15 +81,15 @@ class Change:
             views = self._views = {}
         view = views.get(type)
         if view is None:
-            view = views[type] = Event(self.revision, type, self._shown(type))
+            view = views[type] = Event(self.revision, type, self.shown_as(type))
         return view
 
     def forget_views(self) -> None:
         """Let go of what watchers were shown, and its bytes; it is made again for the rare one that starts here."""
         self._event = self._views = None
 
-    def _shown(self, type: EventType) -> Object:
-        """The new state; for an end the last state, with the revision of the end."""
+    def shown_as(self, type: EventType) -> Object:
+        """The object in an event of this type: the new state, or for an end the last one with the end's revision."""
         if type != "DELETED":
             assert self.new is not None
             return self.new
@@ -97,10 +100,11 @@ class Change:
 class History:
     """The newest changes of one resource, oldest first."""
 
-    __slots__ = ("_changes", "_limit", "newest", "start")
+    __slots__ = ("_changes", "_limit", "_shown", "newest", "start")
 
     def __init__(self, limit: int) -> None:
         self._changes: deque[Change] = deque()
+        self._shown: deque[Change] = deque()
         self._limit = limit
         #: Changes after this revision are all here.
         self.start = 0
@@ -111,10 +115,16 @@ class History:
         self.newest = change.revision
         changes = self._changes
         changes.append(change)
-        if len(changes) > _ENCODED:
-            changes[-_ENCODED - 1].forget_views()
         if len(changes) > self._limit:
             self.start = changes.popleft().revision
+
+    def shown(self, change: Change) -> None:
+        """A watcher has been shown a change; only the newest of those keep what was made for it."""
+        shown = self._shown
+        if not shown or shown[-1] is not change:
+            shown.append(change)
+            if len(shown) > _ENCODED:
+                shown.popleft().forget_views()
 
     def since(self, revision: int) -> list[Change]:
         """All changes after `revision`, oldest first; 410 when some of them are gone."""

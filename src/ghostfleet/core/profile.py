@@ -1,10 +1,10 @@
 """Profiles: how fast the modelled cluster's own components work.
 
 A *profile* is a named set of *figures* (worker counts, batch periods, grace periods, thresholds) and of *client
-limits*, the request rates of the components' API clients. `kubernetes` has the figures of a stock Kubernetes,
-`instant` takes all waiting out that is not part of what users observe. Profiles are data files, and every figure in
-them says where it comes from; a profile that is *based on* another has its figures where it gives none of its own, but
-not its client limits.
+limits*, the request rates of the components' API clients. `kubernetes` has the figures of a stock Kubernetes, `instant`
+takes all waiting out that is not part of what users observe. Profiles are data files, users' own ones too, and every
+figure in them says where it comes from; a profile that is *based on* another has its figures where it gives none of its
+own, but not its client limits.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ghostfleet.core.ratelimit import TokenBucket
 
 __all__ = ["ClientLimit", "Figure", "Profile", "load_profile", "profile_names"]
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DIRECTORY = Path(__file__).parent / "data" / "profiles"
 
 
@@ -106,12 +107,27 @@ def profile_names() -> list[str]:
 
 @lru_cache(maxsize=16)
 def load_profile(name: str) -> Profile:
-    """The profile of this name; a ValueError that lists the known ones when there is none."""
-    known = profile_names()
-    if name not in known:
-        raise ValueError(f"unknown profile {name!r}; known are {', '.join(known)}")
-    data: dict[str, Any] = yaml.safe_load((_DIRECTORY / f"{name}.yaml").read_text(encoding="utf-8"))
-    clients = {component: ClientLimit(**limit) for component, limit in (data.get("clients") or {}).items()}
-    figures = {figure: Figure(**entry) for figure, entry in data["figures"].items()}
-    base = load_profile(data["basedOn"]) if "basedOn" in data else None
-    return Profile(name, clients, {**base.figures(), **figures} if base is not None else figures)
+    """The profile of this name, or in this file; a ValueError says what is wrong with it, or which ones there are."""
+    path = Path(name) if name.endswith((".yaml", ".yml")) else _DIRECTORY / f"{name}.yaml"
+    try:
+        data: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), _LOADER)
+    except FileNotFoundError:
+        known = ", ".join(profile_names())
+        raise ValueError(f"unknown profile {name!r}; known are {known}, and files ending in .yaml") from None
+    except (OSError, yaml.YAMLError) as error:
+        raise ValueError(f"cannot read the profile {path}: {error}") from None
+    try:
+        clients = {component: ClientLimit(**limit) for component, limit in (data.get("clients") or {}).items()}
+        figures = {figure: Figure(**entry) for figure, entry in (data.get("figures") or {}).items()}
+    except (AttributeError, TypeError) as error:
+        raise ValueError(
+            f"{path} is not a profile: expected clients with qps, burst and source, and figures with value and source; "
+            f"{error}"
+        ) from None
+    base = load_profile(_beside(path, data["basedOn"])) if "basedOn" in data else None
+    return Profile(path.stem, clients, {**base.figures(), **figures} if base is not None else figures)
+
+
+def _beside(path: Path, base: str) -> str:
+    """The profile that another is based on: a file's name is taken from where that one is."""
+    return str(path.parent / base) if base.endswith((".yaml", ".yml")) else base

@@ -4,7 +4,10 @@ Objects are plain dicts, never changed once they are stored: a write makes new d
 the rest. A *resource* is named by its key (`pods`, `jobs.batch`); the store knows nothing else about kinds. Each
 write gets the next *revision*, which is also the object's resourceVersion, and is told to the listeners of its
 resource before the write returns; listeners must only take note, and act in a callback of the clock, so that all of
-them see all changes in one order.
+them see all changes in one order. Writes of the status alone are most of all; who does not care for them is spared.
+
+Whoever holds an object that is known to be what is stored may write without being checked: `replace` and `set_status`.
+Whoever made an object, and will not touch it again, may `add` it as it is.
 
 Deletion is two-staged as in Kubernetes: an object with finalizers, or one that is given a grace period, is first
 *marked* (deletionTimestamp) and goes away when the last finalizer and the grace are gone.
@@ -15,7 +18,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Sequence
 
-from ghostfleet.core.bucket import Bucket, Index, index_by_owner
+from ghostfleet.core.bucket import Bucket, Index, Listener, Member, index_by_owner
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND, Clock
 from ghostfleet.core.errors import already_exists, conflict, expired, not_found, precondition_failed
@@ -39,7 +42,7 @@ class Store:
         self._history = history
         self._buckets: dict[str, Bucket] = {}
         self._owners = index_by_owner()
-        self._everything: tuple[Callable[[Change], None], ...] = ()
+        self._everywhere: tuple[Member, ...] = ()
         streams = streams or Streams(0)
         self._uids: random.Random = streams.stream("uid")
         self._suffixes: random.Random = streams.stream("generateName")
@@ -51,6 +54,7 @@ class Store:
         bucket = self._buckets.get(resource)
         if bucket is None:
             bucket = Bucket(resource, indexes or {}, self._owners, self._history)
+            bucket.gather(self._everywhere)
             self._buckets[resource] = bucket
         return bucket
 
@@ -66,7 +70,14 @@ class Store:
     def find(self, resource: str, namespace: str, name: str) -> Object | None:
         """The object, or None."""
         bucket = self._buckets.get(resource)
-        return bucket.find(namespace, name) if bucket is not None else None
+        if bucket is None:
+            return None
+        space = bucket.spaces.get(namespace)
+        return space.get(name) if space is not None else None
+
+    def is_current(self, resource: str, namespace: str, name: str, obj: Object) -> bool:
+        """Whether this is the object as it is stored now."""
+        return self.find(resource, namespace, name) is obj
 
     def get(self, resource: str, namespace: str, name: str) -> Object:
         """The object, or NotFound."""
@@ -113,24 +124,31 @@ class Store:
 
     # -- listening ---------------------------------------------------------------------------------------------------
 
-    def listen(self, resource: str, listener: Callable[[Change], None]) -> Callable[[], None]:
-        """Tell `listener` of every change of a resource from now on; call the answer to stop."""
-        bucket = self.bucket(resource)
-        bucket.listeners = (*bucket.listeners, listener)
+    def listen(self, resource: str, listener: Listener, *, status: bool = True) -> Callable[[], None]:
+        """Tell `listener` of every change of a resource from now on; call the answer to stop.
+
+        Without `status` it is not told of changes of the status alone.
+        """
+        bucket, member = self.bucket(resource), Member(listener, status)
+        bucket.audience = (*bucket.audience, member)
+        bucket.gather(self._everywhere)
 
         def stop() -> None:
-            bucket.listeners = tuple(each for each in bucket.listeners if each is not listener)
+            bucket.audience = tuple(each for each in bucket.audience if each is not member)
+            bucket.gather(self._everywhere)
 
         return stop
 
-    def listen_to_all(self, listener: Callable[[Change], None]) -> Callable[[], None]:
-        """Tell `listener` of every change of every resource."""
-        self._everything = (*self._everything, listener)
+    def listen_to_all(self, listener: Listener, *, status: bool = True) -> Callable[[], None]:
+        """Tell `listener` of every change of every resource, as `listen` does of one."""
+        member = Member(listener, status)
+        self._listen_everywhere((*self._everywhere, member))
+        return lambda: self._listen_everywhere(tuple(each for each in self._everywhere if each is not member))
 
-        def stop() -> None:
-            self._everything = tuple(each for each in self._everything if each is not listener)
-
-        return stop
+    def _listen_everywhere(self, members: tuple[Member, ...]) -> None:
+        self._everywhere = members
+        for bucket in self._buckets.values():
+            bucket.gather(members)
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -142,17 +160,23 @@ class Store:
         name = metadata.get("name") or self.generate_name(resource, namespace, metadata.get("generateName", ""))
         if bucket.find(namespace, name) is not None:
             raise already_exists(resource, name)
-        born = {**metadata, "name": name, "uid": metadata.get("uid") or self.new_uid()}
+        born = {**metadata, "name": name, "uid": metadata.get("uid") or uid(self._uids)}
         born["creationTimestamp"] = rfc3339(self.clock.now())
         born.pop("resourceVersion", None)
         stored = {**obj, "metadata": born}
-        if dry_run:
-            return stored
-        revision = self.revision = self.revision + 1
-        born["resourceVersion"] = str(revision)
-        bucket.put(namespace, name, None, stored)
-        self._tell(bucket, Change(revision, resource, namespace, name, None, stored))
-        return stored
+        return stored if dry_run else self._commit(bucket, namespace, name, None, stored)
+
+    def add(self, resource: str, obj: Object) -> Object:
+        """Store a new object that has its name, and that nobody else holds: it is taken as it is, not copied."""
+        bucket = self._buckets.get(resource) or self.register(resource)
+        metadata = obj["metadata"]
+        namespace, name = metadata.get("namespace", ""), metadata["name"]
+        if bucket.find(namespace, name) is not None:
+            raise already_exists(resource, name)
+        if "uid" not in metadata:
+            metadata["uid"] = uid(self._uids)
+        metadata["creationTimestamp"] = rfc3339(self.clock.now())
+        return self._commit(bucket, namespace, name, None, obj)
 
     def new_uid(self) -> str:
         """A fresh uid from the store's own stream."""
@@ -195,25 +219,37 @@ class Store:
         if "deletionTimestamp" in after and not after.get("finalizers") and not after.get("deletionGracePeriodSeconds"):
             self._remove(bucket, namespace, name, old)
             return stored
-        return self._replace(bucket, namespace, name, old, stored)
+        return self._commit(bucket, namespace, name, old, stored)
 
-    def _replace(self, bucket: Bucket, namespace: str, name: str, old: Object, new: Object) -> Object:
-        """Commit `new` over `old`; its metadata dict must be a fresh one."""
+    def replace(self, resource: str, old: Object, new: Object) -> Object:
+        """Put `new` in the place of `old`, unchecked. `old` must be what is stored, and differ from `new` in more than
+        its revision; the metadata of `new` must be a dict of its own, in which nothing was touched that only the store
+        may set, nor the last finalizer of a marked object taken away.
+        """
+        metadata = old["metadata"]
+        return self._commit(self._buckets[resource], metadata.get("namespace", ""), metadata["name"], old, new)
+
+    def set_status(self, resource: str, old: Object, status: Object) -> Object:
+        """Give the object `old`, which must be what is stored, another status, unchecked."""
+        bucket = self._buckets[resource]
+        metadata = {**old["metadata"]}
+        namespace, name = metadata.get("namespace", ""), metadata["name"]
+        new = {**old, "metadata": metadata, "status": status}
         revision = self.revision = self.revision + 1
-        new["metadata"]["resourceVersion"] = str(revision)
-        bucket.put(namespace, name, old, new)
-        self._tell(bucket, Change(revision, bucket.resource, namespace, name, old, new))
+        metadata["resourceVersion"] = str(revision)
+        bucket.put_status(namespace, name, new)
+        change = Change(revision, resource, namespace, name, old, new)
+        bucket.history.append(change)
+        for listener in bucket.told_of_status:
+            listener(change)
         return new
 
     def patch_status(self, resource: str, namespace: str, name: str, status: Object) -> Object:
-        """Set the status of an object: the short way for controllers, which need no checks."""
-        bucket = self.bucket(resource)
-        old = bucket.find(namespace, name)
+        """Set the status of an object, if it is another: the short way for controllers, which need no checks."""
+        old = self.bucket(resource).find(namespace, name)
         if old is None:
             raise not_found(resource, name)
-        if old.get("status") == status:
-            return old
-        return self._replace(bucket, namespace, name, old, {**old, "metadata": {**old["metadata"]}, "status": status})
+        return old if old.get("status") == status else self.set_status(resource, old, status)
 
     def delete(
         self,
@@ -226,12 +262,13 @@ class Store:
         grace: int = 0,
         finalizer: str = "",
         hold: bool = False,
+        untimed: bool = False,
         dry_run: bool = False,
     ) -> tuple[Object, bool]:
         """Delete an object; answers its last state and whether it is gone.
 
         With `grace` seconds or finalizers (one can be added, as foreground deletion does) it is only marked, and so it
-        is with `hold`. A marked object may be given less grace, never more.
+        is with `hold`. A marked object may be given less grace, never more; an `untimed` mark is the time alone.
         """
         bucket = self.bucket(resource)
         old = bucket.find(namespace, name)
@@ -245,14 +282,17 @@ class Store:
         if not (grace or finalizer or hold or dry_run or "finalizers" in metadata):
             return self._remove(bucket, namespace, name, old), True
         marked = self._marked(metadata, grace, finalizer)
+        if untimed:
+            marked.pop("deletionGracePeriodSeconds", None)
+            marked |= {"generation": metadata["generation"]} if "generation" in metadata else {}
         gone = not hold and not marked.get("finalizers") and not marked.get("deletionGracePeriodSeconds")
         if dry_run:
-            return {**old, "metadata": marked}, gone
+            return old if gone else {**old, "metadata": marked}, gone
         if gone:
             return self._remove(bucket, namespace, name, old), True
         if marked == metadata:
             return old, False
-        return self._replace(bucket, namespace, name, old, {**old, "metadata": marked}), False
+        return self._commit(bucket, namespace, name, old, {**old, "metadata": marked}), False
 
     def _marked(self, metadata: Object, grace: int, finalizer: str) -> Object:
         marked = dict(metadata)
@@ -274,15 +314,21 @@ class Store:
         revision = self.revision = self.revision + 1
         bucket.drop(namespace, name)
         change = Change(revision, bucket.resource, namespace, name, last, None)
-        self._tell(bucket, change)
-        return change.event().object
-
-    def _tell(self, bucket: Bucket, change: Change) -> None:
         bucket.history.append(change)
-        for listener in bucket.listeners:
+        for listener in bucket.told:
             listener(change)
-        for listener in self._everything:
+        return change.shown_as("DELETED")
+
+    def _commit(self, bucket: Bucket, namespace: str, name: str, old: Object | None, new: Object) -> Object:
+        """Store a new object, or a new state of `old`, and tell of it; its metadata dict must be a fresh one."""
+        revision = self.revision = self.revision + 1
+        new["metadata"]["resourceVersion"] = str(revision)
+        bucket.put(namespace, name, old, new)
+        change = Change(revision, bucket.resource, namespace, name, old, new)
+        bucket.history.append(change)
+        for listener in bucket.told:
             listener(change)
+        return new
 
 
 _GIVEN = ("uid", "creationTimestamp", "resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds")

@@ -26,6 +26,7 @@ class Watch:
     __slots__ = (
         "_buffer",
         "_capacity",
+        "_history",
         "_matches",
         "_namespace",
         "_stop",
@@ -52,6 +53,7 @@ class Watch:
         self._matches = matches
         self._buffer: list[Event] = []
         self._capacity = capacity
+        self._history = store.bucket(resource).history
         self.closed = False
         #: Why the watch was ended, if not by its reader.
         self.error: ApiError | None = None
@@ -63,7 +65,7 @@ class Watch:
         if since is None or initial_events:
             self._buffer = self._present(store, resource)
         else:
-            self._buffer = self._missed(store, resource, since)
+            self._buffer = self._missed(since)
         self._stop = store.listen(resource, self._take)
 
     def drain(self) -> list[Event]:
@@ -87,10 +89,10 @@ class Watch:
             if matches is None or matches(obj)
         ]
 
-    def _missed(self, store: Store, resource: str, since: int) -> list[Event]:
+    def _missed(self, since: int) -> list[Event]:
         views = (
             self._view(change)
-            for change in store.bucket(resource).history.since(since)
+            for change in self._history.since(since)
             if self._namespace is None or change.namespace == self._namespace
         )
         return [view for view in views if view is not None]
@@ -99,7 +101,7 @@ class Watch:
         self.revision = change.revision
         if self._namespace is not None and change.namespace != self._namespace:
             return
-        event = change.event() if self._matches is None else self._view(change)
+        event = self._view(change)
         if event is None:
             return
         buffer = self._buffer
@@ -114,12 +116,14 @@ class Watch:
         """The change as this watch sees it; None when it concerns nothing that matches, before or after."""
         matches = self._matches
         if matches is None:
+            self._history.shown(change)
             return change.event()
         before = change.old is not None and matches(change.old)
         after = change.new is not None and matches(change.new)
-        if after:
-            return change.view("MODIFIED" if before else "ADDED")
-        return change.view("DELETED") if before else None
+        if not before and not after:
+            return None
+        self._history.shown(change)
+        return change.view(("MODIFIED" if before else "ADDED") if after else "DELETED")
 
     def _cut_off(self) -> None:
         self._buffer = []

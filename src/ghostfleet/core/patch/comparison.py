@@ -33,7 +33,7 @@ def compare(
     if old is new:
         return LEAF, LEAF
     unwritten = [key[2:] for key, node in ignored.items() if not node]
-    removed, changed = _fields(old, new, type, [*_SKIPPED, *unwritten])
+    removed, changed = _fields(old, new, type, (*_SKIPPED, *unwritten))
     before, after = old.get("metadata"), new.get("metadata")
     # Most writes leave the metadata as it is, and its parts are shared: that is told at once.
     if before is not after and before != after and "metadata" not in unwritten:
@@ -41,9 +41,10 @@ def compare(
         inner_removed, inner_changed = _fields(before or _NOTHING, after or _NOTHING, metadata, _SKIPPED_METADATA)
         removed = _with_metadata(removed, inner_removed)
         changed = _with_metadata(changed, inner_changed)
-    if any(node and (key in (removed or LEAF) or key in (changed or LEAF)) for key, node in ignored.items()):
-        return recursive_difference(removed or LEAF, ignored), recursive_difference(changed or LEAF, ignored)
-    return removed or LEAF, changed or LEAF
+    removed, changed = removed or LEAF, changed or LEAF
+    if len(unwritten) < len(ignored):
+        return recursive_difference(removed, ignored), recursive_difference(changed, ignored)
+    return removed, changed
 
 
 def _with_metadata(fields: FieldSet | None, metadata: FieldSet | None) -> FieldSet | None:

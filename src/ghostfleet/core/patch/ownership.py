@@ -79,6 +79,9 @@ def is_leaf(type: Type) -> bool:
     """Whether a value of this type is owned as one, whatever it holds."""
     if type.sort not in _CONTAINERS or type.atomic:
         return True
+    if type.sort == "any":
+        # What a built-in kind holds without knowing it has a name, unlike what a custom one keeps as it comes.
+        return bool(type.name)
     return type.sort == "list" and type.topology == "atomic"
 
 

@@ -45,8 +45,10 @@ def _merge_object(original: dict[str, Any], patch: dict[str, Any], type: Type) -
     if _RETAIN in patch:
         rest = {key: value for key, value in patch.items() if key != _RETAIN}
         result = _retained(result, rest, patch[_RETAIN])
-    if any(key.startswith(_ORDER_PREFIX) for key in rest):
-        result, rest = _reordered(result, rest, type)
+    for key in rest:
+        if key.startswith(_ORDER_PREFIX):
+            result, rest = _reordered(result, rest, type)
+            break
     for key, value in rest.items():
         result = _merge_field(result, original, key, value, type)
     return result
