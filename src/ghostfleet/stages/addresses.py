@@ -42,9 +42,7 @@ class _Pool:
             while self._base + self._index in self._taken:
                 self._index += 1
             number = self._base + self._index
-        if self._version == 4:
-            return f"{number >> 24 & 255}.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
-        return str(ipaddress.IPv6Address(number))
+        return _dotted(number) if self._version == 4 else str(ipaddress.IPv6Address(number))
 
     def put(self, address: str) -> None:
         number = self._number(address)
@@ -58,10 +56,19 @@ class _Pool:
             self._taken.add(number)
 
     def _number(self, address: str) -> int:
+        parts = address.split(".")
+        if len(parts) == 4 and address.isascii() and all(map(str.isdigit, parts)):
+            number = int(parts[0]) << 24 | int(parts[1]) << 16 | int(parts[2]) << 8 | int(parts[3])
+            # Only what is written just as it is handed out; a part beyond 255, or with a nought in front, is not.
+            return number if _dotted(number) == address else -1
         try:
             return int(ipaddress.ip_address(address))
         except ValueError:
             return -1
+
+
+def _dotted(number: int) -> str:
+    return f"{number >> 24 & 255}.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
 
 
 class Addresses:

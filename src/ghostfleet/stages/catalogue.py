@@ -2,9 +2,10 @@
 
 Stages are *loaded* from files in which KWOK keeps them (several documents; those of other kinds, such as the
 configuration of KWOK itself, are left out with a note), from directories of such files, or by the names of the *sets*
-that come with Ghostfleet: `fast` without delays, `general` with delays that objects can set by annotation, and `chaos`,
-which makes things fail that ask for it by label. Several sources can be joined with `+`, as in `fast+chaos`. A stage of
-the same name for the same kind replaces one that came before it.
+that come with Ghostfleet: `fast` without delays, `general` with delays that objects can set by annotation, `chaos`,
+which makes things fail that ask for it by label, `stress`, whose pods take about ten seconds to start and ten to end,
+and `kind`, in which containers that start together on a node slow each other down. Several sources can be joined with
+`+`, as in `fast+chaos`. A stage of the same name for the same kind replaces one that came before it.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from ghostfleet.core.manifests import ManifestError, expand_lists, load_document
 from ghostfleet.stages.stage import Compatibility, Stage, StageError, is_stage, parse_stage
 from ghostfleet.stages.values import Warn
 
-__all__ = ["StageSet", "built_in_sets", "join", "load_stages", "stage_definition"]
+__all__ = ["StageSet", "built_in_sets", "join", "load_stages", "stage_definition", "stage_documents"]
 
 _DATA = Path(__file__).parent / "data"
-_SETS = ("chaos", "fast", "general")
+_SETS = ("chaos", "fast", "general", "kind", "stress")
 _ENDINGS = (".yaml", ".yml", ".json")
 _NOT_STAGES = "kustomization"
 
@@ -59,6 +60,24 @@ def load_stages(
     if not joined:
         raise StageError(f"{source}: found no stages")
     return StageSet(tuple(joined), tuple(notes))
+
+
+def stage_documents(source: str | Path | Iterable[str | Path]) -> list[Object]:
+    """The same stages as objects, to be applied to a cluster where KWOK itself plays them.
+
+    Nodes live by the set `fast` if nothing is said about them.
+    """
+    loaded = load_stages(source)
+    places = _places(source)
+    if not any(stage.kind == "Node" and stage.api_version == "v1" for stage in loaded.stages):
+        places += [path for path in _files(_DATA / "fast") if path.stem.startswith("node-")]
+    named: dict[str, Object] = {}
+    for place in places:
+        for path in _files(place):
+            for document in expand_lists(load_documents(path.read_bytes(), str(path))):
+                if is_stage(document.object):
+                    named[document.object["metadata"]["name"]] = document.object
+    return list(named.values())
 
 
 def join(stages: Iterable[Stage]) -> list[Stage]:

@@ -55,11 +55,27 @@ class _Everything:
 class _Known:
     """All that was learned for objects that are the same in what matters to the template."""
 
-    __slots__ = ("mergers", "recipes")
+    __slots__ = ("_last", "_recipes", "mergers")
 
     def __init__(self, mergers: tuple[Merger, ...]) -> None:
         self.mergers = mergers
-        self.recipes: dict[Form, Recipe | None] = {}
+        self._recipes: dict[Form, Recipe | None] = {}
+        self._last: tuple[Object, Recipe | None] | None = None
+
+    def recipe(self, old: Object) -> Recipe | None:
+        """The recipe for an old status."""
+        last = self._last
+        # Pods that were bound together have one status between them.
+        if last is None or last[0] is not old:
+            last = (old, self._recipes.get(form_of(old, self.mergers)))
+            if last[1] is not None:
+                self._last = last
+        return last[1]
+
+    def keep(self, old: Object, recipe: Recipe | None) -> None:
+        if len(self._recipes) >= _MOST:
+            self._recipes.clear()
+        self._recipes[form_of(old, self.mergers)] = recipe
 
 
 class _Group:
@@ -157,10 +173,7 @@ class _Example(NamedTuple):
         lesson = self.lesson
         if len(lesson.known) >= _MOST:
             lesson.known.clear()
-        known = lesson.known.setdefault(self.outline, _Known(self.mergers))
-        if len(known.recipes) >= _MOST:
-            known.recipes.clear()
-        known.recipes[form_of(self.old, self.mergers)] = recipe
+        lesson.known.setdefault(self.outline, _Known(self.mergers)).keep(self.old, recipe)
 
 
 class _Foreign(Exception):
@@ -188,7 +201,7 @@ class Foresight:
         if known is None:
             return None
         old = obj.get("status") or {}
-        recipe = known.recipes.get(form_of(old, known.mergers))
+        recipe = known.recipe(old)
         if recipe is None:
             return None
         lesson.hits += 1

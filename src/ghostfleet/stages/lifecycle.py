@@ -117,6 +117,10 @@ class Lifecycle:
                     found.append(candidate.stage)
         return found
 
+    def may_select(self, obj: Object) -> bool:
+        """Whether the object's phase and deletion leave any stage at all."""
+        return bool(self._candidates_for(obj))
+
     def _candidates_for(self, obj: Object) -> tuple[_Candidate, ...]:
         """The stages that the object's phase and deletion leave, without what they require of those two.
 

@@ -149,15 +149,17 @@ class Performer:
         if job.live:
             # The first change ends that.
             job.live = False
-        elif self._store.find(kind.key, job.namespace, job.name) is not job.snapshot:
+        elif not self._store.is_current(kind.key, job.namespace, job.name, job.snapshot):
             return False
         status = self._foresight.status(patch, job.snapshot)
         if status is None:
             type_ = patch.type or kind.patch_type
             merge = partial(self._patch, job, type_, "status")
             self._foresight.learn(patch, job.snapshot, kind.status, merge, strategic=type_ == "strategic")
+        elif status == job.snapshot.get("status"):
+            job.result = job.snapshot
         else:
-            job.result = self._store.patch_status(kind.key, job.namespace, job.name, status)
+            job.result = self._store.set_status(kind.key, job.snapshot, status)
         return True
 
     def _patch(self, job: Job, type_: PatchType, subresource: str, data: Any, dry_run: bool = False) -> Object:

@@ -19,6 +19,7 @@ from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND, Handle
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.store import Store
+from ghostfleet.stages.contention import Contention
 from ghostfleet.stages.errors import EvaluationError
 from ghostfleet.stages.lifecycle import Lifecycle, Transition
 from ghostfleet.stages.performing import Job, Kind, Performer
@@ -51,6 +52,10 @@ class Rules:
         """Told of every change at once; whether the object is to be looked at for it."""
         return change.new is not None
 
+    def is_over(self, obj: Object) -> bool:  # noqa: ARG002 - others look at it
+        """Whether nothing but a stage can happen to the object, so that it is not looked at if there is none."""
+        return False
+
     def may_play(self, obj: Object) -> bool:  # noqa: ARG002 - others look at it
         """Whether a stage is to be chosen for the object now."""
         return True
@@ -82,9 +87,11 @@ class _Play:
 class _PlayJob(Job):
     """A job that knows where it belongs."""
 
-    __slots__ = ("play",)
+    __slots__ = ("play", "worked")
 
     play: _Play
+    #: the node's work that its stage needs is done
+    worked: bool
 
 
 class Player:
@@ -102,6 +109,7 @@ class Player:
         self._stages: dict[Reference, list[Stage]] = {}
         self._plays: dict[Reference, _Play] = {}
         self._timers: Timers[_PlayJob] = Timers(api.clock, self._due)
+        self._contention: Contention[_PlayJob] = Contention(api.clock, self._worked)
         self._handle: Handle | None = None
         self._ripe: dict[_Play, None] = {}
         #: a job is being performed, after which what was noted meanwhile is seen to
@@ -109,12 +117,24 @@ class Player:
         self._moment = -1
         self._turns = 0
         self._played: dict[tuple[str, str, str], int] = {}
+        #: told of each kind that is played from now on
+        self.on_begin: Callable[[Kind], None] | None = None
         api.registry.on_change(self._kinds_changed)
 
     @property
     def waiting(self) -> int:
         """How many jobs wait for their time."""
         return sum(len(play.jobs) for play in self._plays.values())
+
+    @property
+    def kinds(self) -> list[Kind]:
+        """All kinds that are played."""
+        return [play.kind for play in self._plays.values()]
+
+    @property
+    def missing(self) -> list[Reference]:
+        """Kinds that have stages, but are not known."""
+        return [reference for reference in self._stages if reference not in self._plays]
 
     def set_rules(self, api_version: str, kind: str, rules: Rules) -> None:
         self._rules[api_version, kind] = rules
@@ -150,6 +170,8 @@ class Player:
         self._plays[reference] = play
         play.stop = self._store.listen(kind.key, self._listener(play))
         self._note_all(play)
+        if self.on_begin is not None:
+            self.on_begin(kind)
 
     def _drop(self, reference: Reference) -> None:
         play = self._plays.pop(reference, None)
@@ -188,10 +210,12 @@ class Player:
             self._wake(play)
 
     def _listener(self, play: _Play) -> Callable[[Change], None]:
-        notices, noted, jobs = play.rules.notices, play.noted, play.jobs
+        notices, is_over, noted, jobs = play.rules.notices, play.rules.is_over, play.noted, play.jobs
 
         def listener(change: Change) -> None:
             if notices(change):
+                if change.new is not None and is_over(change.new) and not play.lifecycle.may_select(change.new):
+                    return
                 noted[change.namespace, change.name] = None
                 self._ripe[play] = None
                 if self._handle is None and not self._busy:
@@ -261,14 +285,15 @@ class Player:
             del play.jobs[key]
         job = _PlayJob(kind, *key, shown, transition.stage)
         job.play = play
-        if delay <= 0:
+        job.worked = transition.stage.work is None
+        if delay <= 0 and job.worked:
             if self._turns < _CIRCLES or not self._circles(job):
                 job.live = shown is obj
                 self._perform(job)
                 return True
             delay = SECOND
         play.jobs[key] = job
-        self._timers.add(now + delay, job)
+        self._timers.add(now + max(0, delay), job)
         return True
 
     def _circles(self, job: Job) -> bool:
@@ -284,7 +309,15 @@ class Player:
 
     # -- performing ----------------------------------------------------------------------------------------------------
 
+    def _worked(self, job: _PlayJob) -> None:
+        job.worked = True
+        self._due(job)
+
     def _due(self, job: _PlayJob) -> None:
+        work = job.stage.work
+        if work is not None and not job.worked:
+            self._contention.add((job.snapshot.get("spec") or {}).get("nodeName", ""), work, job)
+            return
         play, key = job.play, (job.namespace, job.name)
         if play.jobs.get(key) is job:
             del play.jobs[key]

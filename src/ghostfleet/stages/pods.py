@@ -124,6 +124,7 @@ class PodRules(Rules):
         self._store = store
         self._checks = settings.admission
         self._disregards = settings.disregards()
+        self._labels_matter = bool(settings.disregard_labels)
         self._nodes = nodes
         self._addresses = addresses
         self._capacity = capacity
@@ -149,6 +150,9 @@ class PodRules(Rules):
             self._addresses.release(last, self._nodes.node(last["spec"]["nodeName"]))
         return False
 
+    def is_over(self, obj: Object) -> bool:
+        return obj["status"].get("phase") in _TERMINAL
+
     def adopt(self, pod: Object) -> None:
         """Take note of a pod that was there before: what it has, it keeps."""
         metadata = pod["metadata"]
@@ -164,7 +168,7 @@ class PodRules(Rules):
         if not self._nodes.managed.get(node, False):
             return False
         metadata = obj["metadata"]
-        if ("annotations" in metadata or "labels" in metadata) and self._disregards(obj):
+        if ("annotations" in metadata or self._labels_matter) and self._disregards(obj):
             return False
         key = (metadata["namespace"], metadata["name"])
         return not self._checks or key in self._capacity.admitted or self._fits(key, obj, node)

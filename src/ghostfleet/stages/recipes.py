@@ -4,7 +4,7 @@ The outcome of a patch on a status is *learned* from one example: the status bef
 the API made of both. In the example stand *marks* for all that differs from object to object (the time, addresses); the
 recipe puts the real values in their places. What the patch does not touch is taken over from the old status, and equal
 parts of new ones are shared: those without marks by all objects, those with the second in them by all objects of that
-second.
+second, and lists that nothing else is merged into by all objects that shared the old list.
 
 A recipe holds for old statuses of one *form*: the same fields, the same keys in the lists that are merged by key, and
 the same content of the objects that are merged. Whatever is not as simple as that is not learned.
@@ -117,11 +117,27 @@ class _List(NamedTuple):
     field: str
     items: tuple[_Item, ...]
 
+    @property
+    def common(self) -> bool:
+        """Whether equal old lists become equal new ones."""
+        return all(item.part is None for item in self.items)
+
 
 class Recipe:
     """See the module's words."""
 
-    __slots__ = ("_drops", "_lists", "_own", "_second", "_shared", "_shared_lists", "_timed", "exact")
+    __slots__ = (
+        "_common_lists",
+        "_drops",
+        "_lists",
+        "_made",
+        "_own",
+        "_own_lists",
+        "_second",
+        "_shared",
+        "_timed",
+        "exact",
+    )
 
     def __init__(
         self, drops: tuple[str, ...], fixed: Object, marked: Object, lists: list[_List], marks: Values
@@ -141,7 +157,10 @@ class Recipe:
         self._timed = [part for part in parts if part.timed]
         self._second = ""
         self._shared = fixed
-        self._shared_lists = lists
+        self._own_lists: list[_List] = []
+        self._common_lists: list[_List] = []
+        #: the common lists made last, by field, with the old ones they were made of
+        self._made: dict[str, tuple[list[Any], list[Any]]] = {}
 
     def apply(self, old: Object, values: Values) -> Object:
         """The new status."""
@@ -150,8 +169,13 @@ class Recipe:
         new = {**old, **self._shared}
         for part in self._own:
             new.update(part.make(values))
-        for field, items in self._shared_lists:
+        for field, items in self._own_lists:
             new[field] = _merged(old[field], items, values)
+        for field, items in self._common_lists:
+            made = self._made.get(field)
+            if made is None or made[0] is not old[field]:
+                made = self._made[field] = (old[field], _merged(old[field], items, values))
+            new[field] = made[1]
         for field in self._drops:
             new.pop(field, None)
         return new
@@ -161,9 +185,10 @@ class Recipe:
         self._shared = dict(self._shared)
         for part in self._timed:
             self._shared.update(part.make(values))
-        self._shared_lists = [
-            _List(each.field, tuple(_renewed(item, values) for item in each.items)) for each in self._lists
-        ]
+        lists = [_List(each.field, tuple(_renewed(item, values) for item in each.items)) for each in self._lists]
+        self._own_lists = [each for each in lists if not each.common]
+        self._common_lists = [each for each in lists if each.common]
+        self._made.clear()
 
 
 def _renewed(item: _Item, values: Values) -> _Item:

@@ -12,10 +12,11 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ghostfleet.api.options import PatchType
 from ghostfleet.core.changes import Object
+from ghostfleet.core.durations import parse_duration
 from ghostfleet.stages.errors import Unsupported
 from ghostfleet.stages.gotemplate import Template, compile_template
 from ghostfleet.stages.reading import Reader, StageError
@@ -24,10 +25,22 @@ from ghostfleet.stages.steps import Apply, Event, Finalizers, Patch, Step
 from ghostfleet.stages.templating import signatures
 from ghostfleet.stages.values import Delay, Warn, Weight, read_delay, read_weight
 
-__all__ = ["API_VERSION", "COMPATIBILITIES", "KIND", "Compatibility", "Stage", "StageError", "is_stage", "parse_stage"]
+__all__ = [
+    "API_VERSION",
+    "COMPATIBILITIES",
+    "KIND",
+    "Compatibility",
+    "Stage",
+    "StageError",
+    "Work",
+    "is_stage",
+    "parse_stage",
+]
 
 API_VERSION = "kwok.x-k8s.io/v1alpha1"
 KIND = "Stage"
+_WORK = "ghostfleet.dev/contended-work"
+_HANDS = "ghostfleet.dev/contended-hands"
 
 Compatibility = Literal["0.7", "0.8"]
 COMPATIBILITIES: tuple[Compatibility, ...] = ("0.7", "0.8")
@@ -37,6 +50,13 @@ _APPLY_TYPES: tuple[PatchType, ...] = ("apply", "merge", "strategic")
 _PHASE = re.compile(r"^phase:\s*[\"']?(\w+)[\"']?\s*$", re.MULTILINE)
 
 _log = logging.getLogger(__name__)
+
+
+class Work(NamedTuple):
+    """Work of a node that its pods share, and by how many hands it is done."""
+
+    microseconds: int
+    hands: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +75,8 @@ class Stage:
     immediate: bool
     #: the phase that its status template states, if it states one
     phase: str
+    #: work of its node that an object needs after the delay
+    work: Work | None
     #: what may surprise the author
     notes: tuple[str, ...]
 
@@ -105,6 +127,7 @@ def _read(name: str, called: str, obj: Object, compatibility: Compatibility, war
         steps=steps,
         immediate=immediate,
         phase=_stated_phase(steps),
+        work=_read_work(obj),
         notes=tuple(f"{called}: {note}" for note in notes),
     )
 
@@ -114,6 +137,19 @@ def _read_reference(spec: Reader) -> tuple[str, str]:
     if reference is None or not reference.text("kind"):
         raise StageError("spec.resourceRef.kind: required")
     return reference.text("apiGroup") or "v1", reference.text("kind")
+
+
+def _read_work(obj: Object) -> Work | None:
+    annotations = obj["metadata"].get("annotations") or {}
+    span, hands = annotations.get(_WORK), str(annotations.get(_HANDS, "1"))
+    if span is None:
+        return None
+    if not hands.isdecimal() or int(hands) < 1:
+        raise StageError(f"metadata.annotations[{_HANDS}]: expected a number from 1, found {hands!r}")
+    try:
+        return Work(parse_duration(str(span)), int(hands))
+    except ValueError as error:
+        raise StageError(f"metadata.annotations[{_WORK}]: {error}") from None
 
 
 def _stated_phase(steps: tuple[Step, ...]) -> str:
