@@ -59,24 +59,33 @@ def test_a_binding_gives_a_pod_to_a_node_once(lab):
     assert caught.value.code == 409
 
 
-@pytest.mark.parametrize("body", [{}, [], {"target": {}}, {"target": {"kind": "Pod", "name": "x"}}, {"target": 5}])
+@pytest.mark.parametrize("body", [{}, {"target": {}}, {"target": {"kind": "Pod", "name": "x"}}, {"target": 5}])
 def test_a_binding_to_nothing_is_invalid(lab, body):
     lab.create("pods", POD)
     with pytest.raises(ApiError) as caught:
-        post(lab, "binding", body)
+        post(lab, "binding", {"metadata": {"name": "p"}, **body})
     assert caught.value.code == 422
+
+
+@pytest.mark.parametrize("body", [{}, [], {"metadata": {"name": "q"}}, {"metadata": 5}])
+@pytest.mark.parametrize("subresource", ["binding", "eviction"])
+def test_a_binding_or_eviction_names_its_pod(lab, subresource, body):
+    lab.create("pods", POD)
+    with pytest.raises(ApiError, match="name in URL does not match name in") as caught:
+        post(lab, subresource, body)
+    assert caught.value.code == 400
 
 
 def test_a_gated_or_ending_pod_cannot_be_bound(lab):
     lab.create("pods", {**POD, "spec": {**POD["spec"], "schedulingGates": [{"name": "example.com/wait"}]}})
-    binding = {"target": {"kind": "Node", "name": "n1"}}
+    binding = {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n1"}}
     with pytest.raises(ApiError, match="non-empty .spec.schedulingGates"):
         post(lab, "binding", binding)
     held = {**POD, "metadata": {"name": "q", "finalizers": ["example.com/hold"]}}
     lab.create("pods", held)
     lab.delete("pods", "q")
     with pytest.raises(ApiError, match="is being deleted"):
-        post(lab, "binding", binding, "q")
+        post(lab, "binding", {**binding, "metadata": {"name": "q"}}, "q")
 
 
 def test_an_eviction_without_a_budget_deletes(lab):
@@ -91,7 +100,11 @@ def test_an_eviction_spends_the_budget_and_then_is_refused(lab):
         lab.store.patch_status("pods", "default", name, RUNNING)
     budget = {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}}
     lab.create("poddisruptionbudgets.policy", budget)
+    with pytest.raises(ApiError, match="would violate the pod's disruption budget") as caught:
+        post(lab, "eviction", {"metadata": {"name": "p"}})
+    assert "still being processed" in caught.value.details["causes"][0]["message"]
     status = {"disruptionsAllowed": 1, "currentHealthy": 2, "desiredHealthy": 1, "expectedPods": 2}
+    status["observedGeneration"] = 1
     lab.store.patch_status("poddisruptionbudgets.policy", "default", "b", status)
     post(lab, "eviction", {"metadata": {"name": "p"}})
     assert lab.names("pods") == ["q"]

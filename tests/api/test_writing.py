@@ -42,7 +42,7 @@ def test_what_only_the_server_sets_is_ignored_in_a_create(lab):
         ([], "expected an object, found an array"),
         ("x", "expected an object, found a string"),
         ({"kind": "ConfigMap", "metadata": {"name": "x"}}, "cannot be handled as a Pod"),
-        ({"apiVersion": "v2", "metadata": {"name": "x"}}, "does not match the expected API version"),
+        ({"apiVersion": "v2", "metadata": {"name": "x"}}, 'no kind "Pod" is registered for version "v2"'),
         ({"metadata": {"name": "x", "namespace": "other"}}, "does not match the namespace sent on the request"),
         ({"metadata": {"name": "x", "resourceVersion": "5"}}, "resourceVersion should not be set"),
         ({"metadata": "x"}, "metadata must be an object"),

@@ -105,12 +105,30 @@ class Admission:
             return service
         spec = {**spec, **self._cluster_ip(service, spec)}
         if spec.get("type") in ("NodePort", "LoadBalancer"):
-            spec["ports"] = self._node_ports(spec.get("ports", []))
+            spec["ports"] = self._node_ports(service["metadata"].get("name", ""), spec.get("ports", []))
         return {**service, "spec": spec}
+
+    def admit_change(self, key: str, new: Object) -> Object:
+        """A changed object with what it needs now and did not need before."""
+        return self._readdressed(new) if key == "services" else new
+
+    def _readdressed(self, service: Object) -> Object:
+        spec = service.get("spec", {})
+        ports, kind = spec.get("ports", []), spec.get("type")
+        if kind != "ExternalName" and not spec.get("clusterIP"):
+            return self._addressed(service)
+        if kind in ("NodePort", "LoadBalancer") and not all(port.get("nodePort") for port in ports):
+            numbered = self._node_ports(service["metadata"].get("name", ""), ports)
+            return {**service, "spec": {**spec, "ports": numbered}}
+        return service
 
     def _cluster_ip(self, service: Object, spec: Object) -> Object:
         asked = spec.get("clusterIP")
         if asked and asked != "None":
+            if _outside(asked):
+                detail = f"failed to allocate IP {asked}: the provided network does not match the current range"
+                error = FieldError.invalid("spec.clusterIPs", [asked], detail)
+                raise invalid("Service", "", service["metadata"].get("name", ""), [error])
             if self._holder(asked) is not None:
                 detail = f"failed to allocate IP {asked}: provided IP is already allocated"
                 error = FieldError.invalid("spec.clusterIPs", [asked], detail)
@@ -140,7 +158,13 @@ class Admission:
             if address not in taken:
                 return address
 
-    def _node_ports(self, ports: list[Object]) -> list[Object]:
+    def _node_ports(self, service: str, ports: list[Object]) -> list[Object]:
+        low, high = _NODE_PORTS
+        for index, port in enumerate(ports):
+            asked = port.get("nodePort")
+            if asked and not low <= asked <= high:
+                why = f"provided port is not in the valid range. The range of valid ports is {low}-{high}"
+                raise invalid("Service", "", service, [FieldError.invalid(f"spec.ports[{index}].nodePort", asked, why)])
         taken = {
             port["nodePort"]
             for service in self._store.list("services")
@@ -155,3 +179,11 @@ class Admission:
             taken.add(number)
             numbered.append({**port, "nodePort": number})
         return numbered
+
+
+def _outside(address: str) -> bool:
+    """Whether an address is none of the service network; what is no address at all is left to validation."""
+    try:
+        return ipaddress.ip_address(address) not in _SERVICE_NETWORK
+    except ValueError:
+        return False

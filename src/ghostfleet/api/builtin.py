@@ -114,6 +114,15 @@ def _returned() -> frozenset[str]:
     return frozenset(resource.key for resource, facts in known if facts.get("returnsDeleted"))
 
 
+def _deprecation(group: str, version: str, kind: str) -> str:
+    """What clients of a version are warned of; "" where it is there to stay."""
+    if (group, kind) == ("", "Endpoints"):
+        return "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+    if (group, version) == ("resource.k8s.io", "v1beta2"):
+        return f"{group}/{version} {kind} is deprecated in v1.36+, unavailable in v1.39+"
+    return ""
+
+
 def _resource(facts: _Facts) -> Resource:
     group, kind, verbs = facts["group"], facts["kind"], tuple(facts["verbs"])
     parts = facts.get("subresources", {})
@@ -124,7 +133,10 @@ def _resource(facts: _Facts) -> Resource:
         kind=kind,
         namespaced=facts["namespaced"],
         storage_version=facts["versions"][0],
-        versions={name: Version(name, _kind_type(group, name, kind)) for name in facts["versions"]},
+        versions={
+            name: Version(name, _kind_type(group, name, kind), deprecated=_deprecation(group, name, kind))
+            for name in facts["versions"]
+        },
         verbs=verbs,
         short_names=tuple(facts.get("shortNames", ())),
         categories=tuple(facts.get("categories", ())),

@@ -1,7 +1,8 @@
 """Conversion between the versions a resource is served in and the one it is stored in.
 
 Most versions differ in name only. Events are the exception: `events.k8s.io` shows the objects of the core group's
-events under other field names, and both are one collection in the store.
+events under other field names, and both are one collection in the store. A custom resource may be another name for one
+of another group, as after a project has moved; they too are one collection.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _CORE_FIELDS = {new: old for old, new in _EVENT_FIELDS.items()}
 
 def storage_key(resource: Resource) -> str:
     """The store's name for the collection behind a resource."""
-    return "events" if _is_new_event(resource) else resource.key
+    return "events" if _is_new_event(resource) else resource.stored_as or resource.key
 
 
 def to_storage(resource: Resource, obj: Object) -> Object:

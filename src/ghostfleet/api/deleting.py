@@ -13,14 +13,20 @@ from ghostfleet.api.kinds import Resource, Version
 from ghostfleet.api.lifecycle import IMMORTAL_NAMESPACES, ORPHANS_BY_DEFAULT, grace_period
 from ghostfleet.api.options import DeleteOptions
 from ghostfleet.core.changes import Object
-from ghostfleet.core.errors import FieldError, forbidden, invalid, precondition_failed
+from ghostfleet.core.errors import FieldError, conflict, forbidden, invalid, precondition_failed
 from ghostfleet.core.store import Store
+from ghostfleet.core.timestamps import rfc3339
 
 __all__ = ["CRD_FINALIZER", "FOREGROUND_FINALIZER", "ORPHAN_FINALIZER", "delete_object"]
 
 FOREGROUND_FINALIZER = "foregroundDeletion"
 ORPHAN_FINALIZER = "orphan"
 CRD_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+_DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+#: Kinds that are deleted in their own way, and say so in other words.
+_OWN_WAY = frozenset(("namespaces", _DEFINITIONS))
+_PRIORITIES = "priorityclasses.scheduling.k8s.io"
+_SYSTEM_PRIORITIES = ("system-node-critical", "system-cluster-critical")
 _POLICIES = ("Foreground", "Background", "Orphan")
 
 
@@ -32,6 +38,8 @@ def delete_object(
     key = storage_key(resource)
     obj = store.get(key, namespace, name)
     _check_preconditions(resource, obj, options)
+    if key == _PRIORITIES and name in _SYSTEM_PRIORITIES:
+        raise forbidden(key, name, "this is a system priority class and cannot be deleted")
     if key == "namespaces":
         return _delete_namespace(store, resource, version, obj, options)
     last, gone = store.delete(
@@ -40,11 +48,23 @@ def delete_object(
         name,
         grace=grace_period(key, obj, options.grace_seconds),
         finalizer=_finalizer(key, obj, options.propagation),
+        untimed=key == _DEFINITIONS,
         dry_run=options.dry_run,
     )
+    if gone and key == "pods":
+        last = _with_mark(store, last)
     if gone and not returns_deleted(key):
         return success(resource, last), True
     return from_storage(resource, version, last), gone
+
+
+def _with_mark(store: Store, pod: Object) -> Object:
+    """A pod that is gone, as its deletion shows it: marked, with no grace left."""
+    metadata = pod["metadata"]
+    mark = {"deletionTimestamp": rfc3339(store.clock.now()), "deletionGracePeriodSeconds": 0}
+    if "generation" in metadata and "deletionTimestamp" not in metadata:
+        mark["generation"] = metadata["generation"] + 1
+    return {**pod, "metadata": {**metadata, **mark}}
 
 
 def success(resource: Resource, obj: Object) -> Object:
@@ -69,9 +89,12 @@ def _delete_namespace(
         "",
         name,
         hold=held,
+        untimed=True,
         dry_run=options.dry_run,
     )
-    if not gone and not options.dry_run and last.get("status", {}).get("phase") != "Terminating":
+    if not gone and options.dry_run:
+        last = {**last, "status": {**last.get("status", {}), "phase": "Terminating"}}
+    elif not gone and last.get("status", {}).get("phase") != "Terminating":
         last = store.patch_status("namespaces", "", name, {**last.get("status", {}), "phase": "Terminating"})
     return from_storage(resource, version, last), gone
 
@@ -81,7 +104,7 @@ def _finalizer(key: str, obj: Object, propagation: str | None) -> str:
         return FOREGROUND_FINALIZER
     if propagation == "Orphan" or (propagation is None and key in ORPHANS_BY_DEFAULT):
         return ORPHAN_FINALIZER
-    if key == "customresourcedefinitions.apiextensions.k8s.io" and _is_established(obj):
+    if key == _DEFINITIONS and _is_established(obj):
         return CRD_FINALIZER
     return ""
 
@@ -97,8 +120,12 @@ def _check_preconditions(resource: Resource, obj: Object, options: DeleteOptions
         ("UID", "uid", options.uid),
         ("ResourceVersion", "resourceVersion", options.resource_version),
     ):
+        if wanted and wanted != metadata[field] and resource.key in _OWN_WAY:
+            why = f"Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {metadata[field]}"
+            raise conflict(resource.key, metadata["name"], why)
         if wanted and wanted != metadata[field]:
-            raise precondition_failed(resource.kind, metadata["name"], what, wanted, metadata[field])
+            kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+            raise precondition_failed(kind, metadata["name"], what, wanted, metadata[field])
 
 
 def _check(options: DeleteOptions) -> None:

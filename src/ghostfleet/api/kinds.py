@@ -72,6 +72,8 @@ class Resource:
     #: defined by a CustomResourceDefinition
     custom: bool = False
     scale: ScalePaths | None = None
+    #: another resource's key, where this one is only another name for it
+    stored_as: str = ""
 
     @property
     def key(self) -> str:

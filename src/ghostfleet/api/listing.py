@@ -32,7 +32,7 @@ from ghostfleet.core.selectors import (
 from ghostfleet.core.store import Store
 from ghostfleet.core.watch import Watch
 
-__all__ = ["list_objects", "parse_revision", "watch_objects"]
+__all__ = ["check_revision", "list_objects", "parse_revision", "watch_objects"]
 
 
 def list_objects(store: Store, resource: Resource, version: Version, namespace: str, options: ListOptions) -> Page:
@@ -43,7 +43,10 @@ def list_objects(store: Store, resource: Resource, version: Version, namespace: 
     revision = found.revision
     items = _filtered(found.items, labels, fields)
     remaining, continue_ = None, ""
-    if options.limit and len(items) > options.limit:
+    # Where any revision will do, a list comes whole, from the cache that all resources but events have.
+    cached = options.resource_version == "0" and not options.continue_ and storage_key(resource) != "events"
+    paged = options.limit and not cached
+    if paged and len(items) > options.limit:
         # Kubernetes does not count what is left behind a selector; it would have to read it all.
         remaining = len(items) - options.limit if labels.empty and fields.empty else None
         items = items[: options.limit]
@@ -56,7 +59,7 @@ def watch_objects(
 ) -> Watch:
     """A watch from the asked-for revision on; objects come in their stored form."""
     labels, fields = _selectors(resource, version, options)
-    revision = parse_revision(options.resource_version)
+    revision = parse_revision(options.resource_version, "")
     if revision is not None and revision > store.revision:
         raise too_large_resource_version(revision, store.revision)
     return Watch(
@@ -69,17 +72,23 @@ def watch_objects(
     )
 
 
-def parse_revision(text: str) -> int | None:
-    """A resourceVersion as clients send it; None when there is none."""
+def parse_revision(text: str, why: str = "invalid resource version: ") -> int | None:
+    """A resourceVersion as clients send it; None when there is none. `why` begins the refusal of one that is none."""
     if not text:
         return None
     if not (text.isascii() and text.isdigit()) or len(text) > 20:
         quoted = orjson.dumps(text).decode()
         raise bad_request(
-            f"invalid resource version: resourceVersion: Invalid value: {quoted}: "
-            f"strconv.ParseUint: parsing {quoted}: invalid syntax"
+            f"{why}resourceVersion: Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: invalid syntax"
         )
     return int(text)
+
+
+def check_revision(store: Store, text: str) -> None:
+    """Refuse to read at a revision that has not come yet."""
+    asked = parse_revision(text)
+    if asked and asked > store.revision:
+        raise too_large_resource_version(asked, store.revision)
 
 
 def too_large_resource_version(asked: int, newest: int) -> ApiError:
@@ -161,6 +170,8 @@ def _filtered(items: Iterable[Object], labels: LabelSelector, fields: FieldSelec
 
 def _check_list_options(options: ListOptions) -> None:
     match, revision = options.resource_version_match, options.resource_version
+    if options.continue_:
+        _read_token(options.continue_)
     if options.continue_ and revision and revision != "0":
         raise bad_request("specifying resource version is not allowed when using continue")
     if options.continue_ and match:

@@ -16,6 +16,10 @@ from ghostfleet.core.errors import invalid
 
 __all__ = ["check_change", "check_new", "complete_changed", "complete_new", "read", "read_changed", "warnings_about"]
 
+_RECYCLED = (
+    "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. "
+    "Instead, the recommended approach is to use dynamic provisioning."
+)
 _DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 
 
@@ -36,7 +40,10 @@ def read_changed(resource: Resource, version: Version, obj: Object, known: Objec
     untouched = "metadata" in fresh and kept is not None and metadata.get("managedFields") is kept
     if untouched:
         fresh["metadata"] = {key: value for key, value in metadata.items() if key != "managedFields"}
-    fresh, unknown = read(resource, version, fresh)
+    given = fresh
+    fresh, unknown = read(resource, version, given)
+    if fresh is given and not unknown:
+        return obj, unknown
     if untouched:
         fresh = {**fresh, "metadata": {**fresh["metadata"], "managedFields": kept}}
     clean = {key: fresh.get(key, value) for key, value in obj.items() if key in fresh or value is known.get(key)}
@@ -54,24 +61,34 @@ def complete_changed(
     resource: Resource, version: Version, key: str, old: Object, new: Object, subresource: str, now: str
 ) -> Object:
     """The new state of an object with everything that this endpoint may not change taken from the old one."""
-    metadata, kept = {**new["metadata"]}, old["metadata"]
+    if new["metadata"] is not old["metadata"]:
+        new = {**new, "metadata": _with_what_stays(new["metadata"], old["metadata"])}
+    if resource.custom:
+        return customs.prepare_for_update(resource, old, customs.apply_defaults(new, version), subresource)
+    if key != "pods":
+        new = apply_defaults(key, new)
+    elif new.get("spec") is old.get("spec"):
+        # The very same parts have their defaults already.
+        if new.get("status") is not old.get("status"):
+            new = {**new, "status": fill_pod_status(new.get("status") or {})}
+    else:
+        new = admit_pod_update(old, apply_defaults(key, new))
+    return prepare_for_update(key, old, new, subresource, now=now)
+
+
+def _with_what_stays(metadata: Object, kept: Object) -> Object:
+    """New metadata with the fields that no update changes."""
+    metadata = metadata.copy()
     for field in ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"):
         if field in kept:
             metadata[field] = kept[field]
         else:
             metadata.pop(field, None)
     metadata.setdefault("uid", kept["uid"])
-    new = {**new, "metadata": metadata}
-    if resource.custom:
-        return customs.prepare_for_update(resource, old, customs.apply_defaults(new, version), subresource)
-    if key != "pods":
-        new = apply_defaults(key, new)
-    elif new.get("spec") is old.get("spec"):
-        # The very same spec has its defaults already.
-        new = {**new, "status": fill_pod_status(new.get("status") or {})}
-    else:
-        new = admit_pod_update(old, apply_defaults(key, new))
-    return prepare_for_update(key, old, new, subresource, now=now)
+    if metadata.get("managedFields") == [{}]:
+        # The one way to ask for a fresh start that is no valid entry.
+        metadata["managedFields"] = []
+    return metadata
 
 
 def check_new(resource: Resource, version: Version, key: str, obj: Object) -> None:
@@ -81,7 +98,7 @@ def check_new(resource: Resource, version: Version, key: str, obj: Object) -> No
     else:
         errors = validate_create(key, obj)
     if errors:
-        raise invalid(resource.kind, resource.group, obj["metadata"].get("name", ""), errors)
+        raise invalid(resource.kind, _group_told(resource, key), obj["metadata"].get("name", ""), errors)
 
 
 def check_change(resource: Resource, version: Version, key: str, old: Object, new: Object, subresource: str) -> None:
@@ -91,11 +108,18 @@ def check_change(resource: Resource, version: Version, key: str, old: Object, ne
     else:
         errors = validate_update(key, old, new, subresource)
     if errors:
-        raise invalid(resource.kind, resource.group, new["metadata"].get("name", ""), errors)
+        raise invalid(resource.kind, _group_told(resource, key), new["metadata"].get("name", ""), errors)
+
+
+def _group_told(resource: Resource, key: str) -> str:
+    """The group in a refusal: that of the storage, for events go by two names."""
+    return "" if key == "events" else resource.group
 
 
 def warnings_about(resource: Resource, key: str, new: Object, old: Object | None) -> list[str]:
     """What a client should know about an object that is valid all the same."""
     if key == _DEFINITIONS:
         return customs.definition_warnings(new, old)
+    if key == "persistentvolumes" and new.get("spec", {}).get("persistentVolumeReclaimPolicy") == "Recycle":
+        return [_RECYCLED]
     return customs.finalizer_warnings(new, old) if resource.custom else []

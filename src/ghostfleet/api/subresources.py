@@ -20,6 +20,9 @@ from ghostfleet.core.timestamps import rfc3339
 
 __all__ = ["bind", "check_eviction", "finalize_namespace", "logs", "scale_of", "with_replicas"]
 
+#: After so many seconds a client may ask again about a budget that has just changed.
+_PROCESSING_SECONDS = 10
+
 
 def scale_of(resource: Resource, obj: Object) -> Object:
     """The Scale of a workload."""
@@ -83,7 +86,7 @@ def _with_value(obj: Object, path: list[str], value: Any) -> Object:
 
 def bind(store: Store, namespace: str, name: str, binding: Any, *, dry_run: bool = False) -> Object:
     """Give a pod to the node that a Binding names."""
-    _check_own_name(binding, name)
+    _check_own_name(binding, name, "Binding")
     target = binding.get("target") if isinstance(binding, dict) else None
     if not isinstance(target, dict):
         raise invalid("Binding", "", name, [FieldError.required("target.name")])
@@ -99,12 +102,12 @@ def bind(store: Store, namespace: str, name: str, binding: Any, *, dry_run: bool
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
-def _check_own_name(body: Any, name: str) -> None:
-    """A binding or eviction that names a pod must name the one of its path."""
+def _check_own_name(body: Any, name: str, kind: str) -> None:
+    """A binding or eviction must name the pod of its path."""
     metadata = body.get("metadata") if isinstance(body, dict) else None
     stated = metadata.get("name") if isinstance(metadata, dict) else None
-    if stated and stated != name:
-        raise bad_request("name in URL does not match name in the object")
+    if stated != name:
+        raise bad_request(f"name in URL does not match name in {kind} object")
 
 
 def _check_bindable(pod: Object, binding: Object) -> None:
@@ -124,9 +127,6 @@ def _check_bindable(pod: Object, binding: Object) -> None:
 
 def bound(pod: Object, node: str, now: str, metadata: Object) -> Object:
     """A pod on its node: spec.nodeName, the PodScheduled condition, annotations of the binding."""
-    status = pod.get("status", {})
-    others = [each for each in status.get("conditions", []) if each.get("type") != "PodScheduled"]
-    scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
     own = pod["metadata"]
     merged = {
         field: {**own.get(field, {}), **metadata[field]} for field in ("annotations", "labels") if metadata.get(field)
@@ -135,13 +135,20 @@ def bound(pod: Object, node: str, now: str, metadata: Object) -> Object:
         **pod,
         "metadata": {**own, **merged},
         "spec": {**pod["spec"], "nodeName": node},
-        "status": {**status, "conditions": [*others, scheduled]},
+        "status": scheduled(pod.get("status", {}), now),
     }
+
+
+def scheduled(status: Object, now: str) -> Object:
+    """The status of a pod that got its node."""
+    others = [each for each in status.get("conditions", []) if each.get("type") != "PodScheduled"]
+    condition = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
+    return {**status, "conditions": [*others, condition]}
 
 
 def check_eviction(store: Store, namespace: str, name: str, eviction: Any, *, dry_run: bool = False) -> DeleteOptions:
     """How an evicted pod is to be deleted; 429 when its budget forbids it now. Counts the disruption."""
-    _check_own_name(eviction, name)
+    _check_own_name(eviction, name, "Eviction")
     pod = store.get("pods", namespace, name)
     options = eviction.get("deleteOptions") or {} if isinstance(eviction, dict) else {}
     if not isinstance(options, dict):
@@ -182,6 +189,13 @@ def _budgets_of(store: Store, namespace: str, pod: Object) -> list[Object]:
 def _spend(store: Store, budget: Object, pod: str, *, dry_run: bool) -> None:
     status = budget.get("status", {})
     allowed, name = status.get("disruptionsAllowed", 0), budget["metadata"]["name"]
+    if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
+        detail = f"The disruption budget {name} is still being processed by the server."
+        raise too_many_requests(
+            "Cannot evict pod as it would violate the pod's disruption budget.",
+            _PROCESSING_SECONDS,
+            [{"reason": "DisruptionBudget", "message": detail}],
+        )
     if allowed <= 0:
         healthy, wanted = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
         detail = f"The disruption budget {name} needs {wanted} healthy pods and has {healthy} currently"

@@ -155,7 +155,7 @@ class Api:
     ) -> Object:
         obj = self._stored(resource, namespace, name)
         scaled = from_storage(resource, version, with_replicas(resource, obj, scale))
-        self._writer.update(resource, version, namespace, name, scaled, options)
+        self._writer.update(resource, version, namespace, name, scaled, options, "scale")
         return scale_of(resource, self._stored(resource, namespace, name))
 
     def _evict(

@@ -9,21 +9,21 @@ validate.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from ghostfleet.api.admission import Admission
 from ghostfleet.api.bodies import (
     check_applied,
+    check_identity,
     check_name,
     check_resource_version,
     checked,
-    json_type,
     judge_unknown,
+    not_a_map,
+    patch_to_blame,
 )
 from ghostfleet.api.conversion import from_storage, storage_key, to_storage
-from ghostfleet.api.defaults import finish_create
+from ghostfleet.api.defaults import apply_defaults, finish_create
 from ghostfleet.api.kinds import Resource, Version
 from ghostfleet.api.lifecycle import CREATED_BY_UPDATE
 from ghostfleet.api.options import PatchType, WriteOptions
@@ -36,7 +36,7 @@ from ghostfleet.api.strategy import (
     read_changed,
     warnings_about,
 )
-from ghostfleet.api.templates import Cast, PodTemplates
+from ghostfleet.api.templates import CASTABLE, PODS, Cast, Key, Templates
 from ghostfleet.api.validation import validate_metadata
 from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import (
@@ -73,9 +73,7 @@ _SERVER_SIDE = (
     "resourceVersion",
     "managedFields",
 )
-_PODS = "pods"
-#: Stands for a spec whose fields are known: something to own, so that there is an entry to put them into.
-_PLACEHOLDER: Object = {"restartPolicy": "Always"}
+_EVENTS = "events"
 _ALL_METADATA: FieldSet = {"f:spec": LEAF, "f:metadata": LEAF}
 _STATUS_IGNORES: dict[str, FieldSet] = {
     "pods": {"f:spec": LEAF, "f:metadata": {"f:deletionTimestamp": LEAF, "f:ownerReferences": LEAF}},
@@ -91,21 +89,24 @@ class Writer:
     def __init__(self, store: Store, admission: Admission) -> None:
         self._store = store
         self._admission = admission
-        self._templates = PodTemplates()
+        self._templates = Templates()
 
     # -- verbs -------------------------------------------------------------------------------------------------------
 
     def create(self, resource: Resource, version: Version, namespace: str, body: Any, options: WriteOptions) -> Object:
         """Store a new object; answers it in the version of the request."""
-        template = self._templates.key(body) if resource.key == _PODS and self._admission.is_uniform else None
+        key = resource.key
+        template = self._templates.key(key, body, uniform=self._admission.is_uniform) if key in CASTABLE else None
         if template is not None:
             cast = self._templates.find(template, self._admission.state)
-            if cast is not None:
-                return self._create_cast(resource, version, namespace, body, cast, options)
+            if cast is not None and (cast.fields is not None or not options.manager):
+                made = self._create_cast(resource, version, namespace, body, cast, options)
+                if made is not None:
+                    return made
         obj = self._read(resource, version, namespace, body, options)
         made = self._create(resource, version, obj, None, options)
         if template is not None and not options.unknown:
-            self._keep_cast(template, made)
+            self._keep_cast(template, obj, made)
         return made
 
     def update(
@@ -128,6 +129,7 @@ class Writer:
         if old is None:
             raise not_found(key, name)
         check_resource_version(resource, obj)
+        check_identity(resource, old, obj)
         return self._update(resource, version, old, obj, options, subresource), False
 
     def patch(
@@ -146,11 +148,14 @@ class Writer:
             return self._apply(resource, version, namespace, name, patch, options, subresource)
         old = self._store.get(storage_key(resource), namespace, name)
         current = from_storage(resource, version, old)
-        with _clients_fault():
+        try:
             patched = _patched(resource, version, current, patch_type, patch)
+        except ApiError as error:
+            raise _clients_fault(error) from None
         if patched is current:
             return current, False
-        obj = self._read(resource, version, namespace, patched, options, known=current)
+        with patch_to_blame(patched, patch_type):
+            obj = self._read(resource, version, namespace, patched, options, known=current)
         check_name(obj, name)
         return self._update(resource, version, old, obj, options, subresource), False
 
@@ -182,7 +187,10 @@ class Writer:
         if old is None and subresource:
             raise not_found(key, name)
         live = from_storage(resource, version, old) if old is not None else None
-        with _clients_fault():
+        if not (patch.get("metadata") or {}).get("namespace"):
+            # The namespace of the request comes later: it belongs to nobody, and messages do not tell it.
+            applied = {**applied, "metadata": {k: v for k, v in applied["metadata"].items() if k != "namespace"}}
+        try:
             merged, managed = server_side_apply(
                 live,
                 applied,
@@ -196,6 +204,8 @@ class Writer:
                 has_status=resource.has_status,
                 ignored=_ignored(resource, subresource),
             )
+        except ApiError as error:
+            raise _clients_fault(error) from None
         if (
             live is not None
             and merged is live
@@ -268,28 +278,33 @@ class Writer:
         body: Object,
         cast: Cast,
         options: WriteOptions,
-    ) -> Object:
-        """Create a pod whose spec is known: only its metadata goes all the way."""
+    ) -> Object | None:
+        """Create an object whose spec is known: only its metadata goes all the way. None if it must go itself."""
+        key = resource.key
         rest = {field: value for field, value in body.items() if field not in ("spec", "status")}
         obj = self._read(resource, version, namespace, rest, options)
         self._admission.check_namespace(resource, obj)
-        obj = {**obj, "metadata": {**self._newborn(_PODS, obj["metadata"]), "generation": 1}}
-        errors = validate_metadata(_PODS, obj["metadata"])
-        if errors:
-            raise invalid(resource.kind, resource.group, obj["metadata"].get("name", ""), errors)
-        managed = self._attributed(resource, version, None, {**obj, "spec": _PLACEHOLDER}, options, "")
-        if managed:
-            (entry,) = managed
-            managed = [{**entry, "fieldsV1": {**entry["fieldsV1"], "f:spec": cast.fields}}]
-        whole = _with_managed({**obj, "spec": cast.spec, "status": cast.status}, managed)
-        self._admission.charge(_PODS, whole, dry_run=options.dry_run)
-        return from_storage(resource, version, self._store.create(_PODS, whole, dry_run=options.dry_run))
+        metadata = cast.labelled(key, {**self._newborn(key, obj["metadata"]), "generation": 1})
+        if validate_metadata(key, metadata) or not cast.fits(key, metadata):
+            # The long way finds all that is wrong.
+            return None
+        obj = {**obj, "metadata": metadata}
+        managed = self._attributed(resource, version, None, cast.placeholder(key, obj), options, "")
+        whole = _with_managed(cast.whole(key, obj), cast.owned(managed))
+        self._admission.charge(key, whole, dry_run=options.dry_run)
+        stored = self._store.create(key, whole, dry_run=True) if options.dry_run else self._store.add(key, whole)
+        return from_storage(resource, version, stored)
 
-    def _keep_cast(self, template: bytes, made: Object) -> None:
+    def _keep_cast(self, template: Key, read: Object, made: Object) -> None:
+        """Keep what became of a spec; `read` is the object as it came."""
         entries = made["metadata"].get("managedFields")
-        if entries and "f:spec" in entries[0]["fieldsV1"]:
-            cast = Cast(made["spec"], made["status"], entries[0]["fieldsV1"]["f:spec"])
-            self._templates.keep(template, self._admission.state, cast)
+        fields = entries[0]["fieldsV1"].get("f:spec") if entries else None
+        if entries and fields is None:
+            return
+        # A Job's own selector comes only after this.
+        spec = made["spec"] if template[0] == PODS else apply_defaults(template[0], read)["spec"]
+        cast = Cast(spec, made["status"], fields)
+        self._templates.keep(template, self._admission.state, read["spec"], cast)
 
     def _attributed(
         self,
@@ -303,13 +318,18 @@ class Writer:
         """The managedFields of an object after this write; untracked writes leave them as they are."""
         if not options.manager:
             return old["metadata"].get("managedFields") if old is not None else None
+        if storage_key(resource) == _EVENTS:
+            # Owned is what a client sees: in its version, and without the times that are only shown as null.
+            old = _seen(from_storage(resource, version, old)) if old is not None else None
+            new = _seen(from_storage(resource, version, new))
         return track_update(
             old,
             new,
             resource.storage.schema,
             manager=options.manager,
             api_version=resource.api_version(version.name),
-            time=self._now(),
+            # Kubernetes' own handler of scales notes no time.
+            time="" if subresource == "scale" else self._now(),
             subresource=subresource,
             has_status=resource.has_status,
             ignored=_ignored(resource, subresource),
@@ -330,6 +350,8 @@ class Writer:
     ) -> Object:
         key = storage_key(resource)
         new = complete_changed(resource, version, key, old, to_storage(resource, obj), subresource, self._now())
+        if not subresource:
+            new = self._admission.admit_change(key, new)
         check_change(resource, version, key, old, new, subresource)
         options.warnings += warnings_about(resource, key, new, old)
         if managed is None:
@@ -348,25 +370,23 @@ def _patched(resource: Resource, version: Version, current: Object, patch_type: 
                 "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
             )
         if not isinstance(patch, dict):
-            raise bad_request(f"error decoding patch: expected an object, found {json_type(patch)}")
+            raise not_a_map(patch)
         return apply_strategic_merge(current, patch, version.schema)
     if not isinstance(patch, dict):
-        raise bad_request(f"error decoding patch: expected an object, found {json_type(patch)}")
+        raise not_a_map(patch)
     return apply_merge_patch(current, patch)
 
 
-@contextmanager
-def _clients_fault() -> Iterator[None]:
-    """Turn "internal" errors over a malformed patch into what they are: the client's mistake.
+def _clients_fault(error: ApiError) -> ApiError:
+    """What an "internal" error over a malformed patch is: the client's mistake.
 
     Kubernetes answers some of them with 500, as if the server had failed; the words stay the same.
     """
-    try:
-        yield
-    except ApiError as error:
-        if error.code < 500:
-            raise
-        raise bad_request(error.message) from error
+    return error if error.code < 500 else bad_request(error.message)
+
+
+def _seen(obj: Object) -> Object:
+    return {field: value for field, value in obj.items() if value is not None}
 
 
 def _ignored(resource: Resource, subresource: str) -> FieldSet | None:

@@ -85,6 +85,9 @@ def keep_old_observations(old: Object, new: Object) -> Object:
     for key in ("qosClass", "observedGeneration"):
         if not status.get(key) and before.get(key):
             status = {**status, key: before[key]}
+    conditions = status.get("conditions")
+    if not conditions or conditions is before.get("conditions"):
+        return replaced(new, "status", status)
     known: dict[str, list[int]] = {}
     for condition in before.get("conditions") or ():
         known.setdefault(condition.get("type", ""), []).append(condition.get("observedGeneration") or 0)
@@ -96,8 +99,7 @@ def keep_old_observations(old: Object, new: Object) -> Object:
             return condition
         return {**condition, "observedGeneration": generation}
 
-    conditions = status.get("conditions")
-    if conditions and known:
+    if known:
         status = replaced(status, "conditions", each(observed)(conditions))
     return replaced(new, "status", status)
 

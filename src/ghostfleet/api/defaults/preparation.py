@@ -30,13 +30,15 @@ __all__ = ["finish_create", "prepare_for_create", "prepare_for_update"]
 
 _CREATED: dict[str, ObjectRule] = {
     "pods": prepare_pod,
-    "namespaces": kinds.namespace_with_finalizer,
     "daemonsets.apps": kinds.start_template_generation,
     "persistentvolumeclaims": lambda claim: kinds.claim_with_sources(None, claim),
     "serviceaccounts": kinds.plain_secret_references,
     "certificatesigningrequests.certificates.k8s.io": kinds.request_without_user,
 }
-_FINISHED: dict[str, ObjectRule] = {"namespaces": with_name_label, "jobs.batch": kinds.job_with_selector}
+_FINISHED: dict[str, ObjectRule] = {
+    "namespaces": lambda namespace: with_name_label(kinds.namespace_with_finalizer(namespace)),
+    "jobs.batch": kinds.job_with_selector,
+}
 _BORN: dict[str, Callable[[Object, str], Object]] = {
     "pods": stamp_conditions,
     "persistentvolumes": lambda volume, now: kinds.volume_since(None, volume, now),
@@ -139,7 +141,7 @@ def _written_status(resource_key: str, strategy: Strategy, old: Object, new: Obj
         conditions = (new.get("status") or {}).get("conditions")
         new = {**new, "status": replaced(old.get("status") or {}, "conditions", conditions)}
     new = _taken(new, old, ("spec",))
-    if strategy.keeps:
+    if strategy.keeps and new["metadata"] is not old["metadata"]:
         new = replaced(new, "metadata", _taken(new["metadata"], old["metadata"], strategy.keeps))
     change = _STATUS_WRITTEN.get(resource_key)
     return new if change is None else change(old, new)

@@ -7,6 +7,7 @@ get their metadata checked only. Whether an update names the version it changes 
 from __future__ import annotations
 
 from ghostfleet.api.validation import (
+    admissionpolicies,
     autoscaling,
     batch,
     config,
@@ -56,9 +57,41 @@ _RULES: dict[str, Rules] = {
     **devices.RULES,
     **device_slices.RULES,
     **extensions.RULES,
+    **admissionpolicies.RULES,
     **definitions.RULES,
 }
 _UNKNOWN = Rules()
+_ADMISSION = frozenset(
+    f"{plural}.admissionregistration.k8s.io"
+    for plural in (
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+        "mutatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "validatingwebhookconfigurations",
+    )
+)
+#: Kinds whose metadata gets no more than the checks that all objects get, custom ones too.
+_PLAIN = _ADMISSION | {
+    "customresourcedefinitions.apiextensions.k8s.io",
+    "events",
+    "leases.coordination.k8s.io",
+    "poddisruptionbudgets.policy",
+    "runtimeclasses.node.k8s.io",
+}
+#: Kinds that leave the metadata of an update to the machinery; all others look at it once more and find the same again.
+_JUDGED_ONCE = _ADMISSION | {
+    "csinodes.storage.k8s.io",
+    "endpointslices.discovery.k8s.io",
+    "events",
+    "flowschemas.flowcontrol.apiserver.k8s.io",
+    "limitranges",
+    "persistentvolumes",
+    "poddisruptionbudgets.policy",
+    "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
+    "volumeattachments.storage.k8s.io",
+}
 
 
 def validate_create(resource: str, obj: Object) -> list[FieldError]:
@@ -69,7 +102,7 @@ def validate_create(resource: str, obj: Object) -> list[FieldError]:
     if rules is None:
         metadata.check(found, own_metadata, _UNKNOWN.name, namespaced=None)
         return found
-    metadata.check(found, own_metadata, rules.name, namespaced=rules.namespaced)
+    metadata.check(found, own_metadata, rules.name, namespaced=rules.namespaced, plain=resource in _PLAIN)
     rules.own(found, obj)
     return found
 
@@ -78,7 +111,7 @@ def validate_metadata(resource: str, own_metadata: Object) -> list[FieldError]:
     """What is wrong with the metadata of a new object of a built-in kind."""
     rules = _RULES[resource]
     found: Errors = []
-    metadata.check(found, own_metadata, rules.name, namespaced=rules.namespaced)
+    metadata.check(found, own_metadata, rules.name, namespaced=rules.namespaced, plain=resource in _PLAIN)
     return found
 
 
@@ -86,10 +119,14 @@ def validate_update(resource: str, old: Object, new: Object, subresource: str = 
     """What is wrong with changing `old` to `new`, or the part of it that a subresource stands for."""
     rules = _RULES.get(resource, _UNKNOWN)
     found: Errors = []
-    metadata.check_update(found, new.get("metadata") or {}, old.get("metadata") or {})
+    if new.get("metadata") is not old.get("metadata"):
+        # The very same metadata was judged when it was stored.
+        metadata.check_update(found, new.get("metadata") or {}, old.get("metadata") or {})
+    if found and resource not in _JUDGED_ONCE:
+        found += found
     if subresource == "status":
         rules.status(found, new, old)
-    elif subresource:
+    elif subresource and subresource != "scale":
         if check := rules.subresources.get(subresource):
             check(found, new, old)
     else:

@@ -7,7 +7,7 @@ from ghostfleet.api.validation.rules import Rules
 from ghostfleet.core import names
 from ghostfleet.core.errors import FieldError
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "rule_with_operations"]
 
 _REVIEW_VERSIONS = ("v1", "v1beta1")
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
@@ -37,7 +37,7 @@ def _webhooks(errors: Errors, found: Object) -> None:
 def _webhook(errors: Errors, path: str, hook: Object) -> None:
     _three_segments(errors, f"{path}.name", hook.get("name", ""))
     for index, rule in enumerate(hook.get("rules") or ()):
-        _rule(errors, f"{path}.rules[{index}]", rule)
+        rule_with_operations(errors, f"{path}.rules[{index}]", rule)
     for field in ("failurePolicy", "matchPolicy"):
         _choice(errors, path, hook, field)
     effects = hook.get("sideEffects")
@@ -80,7 +80,8 @@ def _three_segments(errors: Errors, path: str, name: str) -> None:
         errors.append(FieldError.invalid(path, name, why))
 
 
-def _rule(errors: Errors, path: str, rule: Object) -> None:
+def rule_with_operations(errors: Errors, path: str, rule: Object) -> None:
+    """Which operations on which resources are meant."""
     operations = rule.get("operations") or []
     required(errors, f"{path}.operations", operations)
     if len(operations) > 1 and "*" in operations:
@@ -95,9 +96,37 @@ def _rule(errors: Errors, path: str, rule: Object) -> None:
         if len(values) > 1 and "*" in values:
             why = f"if '*' is present, must not specify other {words}"
             errors.append(FieldError.invalid(f"{path}.{field}", values, why))
-    required(errors, f"{path}.resources", rule.get("resources"))
+    for index, version in enumerate(rule.get("apiVersions") or ()):
+        required(errors, f"{path}.apiVersions[{index}]", version)
+    _resources(errors, f"{path}.resources", rule.get("resources") or [])
     if "scope" in rule and rule["scope"] not in _SCOPES:
         errors.append(FieldError.unsupported(f"{path}.scope", rule["scope"], _SCOPES))
+
+
+def _resources(errors: Errors, path: str, resources: list[str]) -> None:
+    """Resources and subresources, of which `*` means any: what one covers must not come after it again."""
+    required(errors, path, resources)
+    covered: set[str] = set()
+    plain = False
+    for index, each in enumerate(resources):
+        resource, slash, part = each.partition("/")
+        if not required(errors, f"{path}[{index}]", each):
+            continue
+        if not slash:
+            # As in the real server, the last one without a subresource counts.
+            plain = each != "*"
+            continue
+        for cover in (f"{resource}/*", f"*/{part}"):
+            if cover in covered:
+                why = f"if '{cover}' is present, must not specify {each}"
+                errors.append(FieldError.invalid(f"{path}[{index}]", each, why))
+        if "*" in (resource, part):
+            covered.add(each)
+    if len(resources) > 1 and "*/*" in resources:
+        errors.append(FieldError.invalid(path, resources, "if '*/*' is present, must not specify other resources"))
+    if plain and "*" in resources:
+        why = "if '*' is present, must not specify other resources without subresources"
+        errors.append(FieldError.invalid(path, resources, why))
 
 
 def _review_versions(errors: Errors, path: str, versions: list[str]) -> None:

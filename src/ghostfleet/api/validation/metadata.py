@@ -34,8 +34,13 @@ _MANAGER_LIMIT = 128
 _OWNER_FIELDS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
 
 
-def check(errors: Errors, metadata: Object, name_rule: NameRule, *, namespaced: bool | None) -> None:
-    """Name, namespace and the parts that may change; `namespaced` None means that the caller does not know."""
+def check(
+    errors: Errors, metadata: Object, name_rule: NameRule, *, namespaced: bool | None, plain: bool = False
+) -> None:
+    """Name, namespace and the parts that may change; `namespaced` None means that the caller does not know.
+
+    Kinds with `plain` metadata may have finalizers that nobody knows.
+    """
     if generate_name := metadata.get("generateName"):
         invalid(errors, "metadata.generateName", generate_name, name_rule(_as_if_complete(generate_name)))
     if name := metadata.get("name"):
@@ -51,7 +56,7 @@ def check(errors: Errors, metadata: Object, name_rule: NameRule, *, namespaced: 
             dns_label(errors, "metadata.namespace", namespace)
     elif namespaced:
         errors.append(FieldError.required("metadata.namespace"))
-    check_parts(errors, metadata)
+    check_parts(errors, metadata, plain=plain)
 
 
 def _as_if_complete(generate_name: str) -> str:
@@ -59,7 +64,7 @@ def _as_if_complete(generate_name: str) -> str:
     return f"{generate_name[:-1]}a" if generate_name.endswith("-") and len(generate_name) > 1 else generate_name
 
 
-def check_parts(errors: Errors, metadata: Object) -> None:
+def check_parts(errors: Errors, metadata: Object, *, plain: bool = False) -> None:
     """Labels, annotations, owners, finalizers and field managers."""
     non_negative(errors, "metadata.generation", metadata.get("generation"))
     labels(errors, "metadata.labels", metadata.get("labels"))
@@ -67,7 +72,7 @@ def check_parts(errors: Errors, metadata: Object) -> None:
     if owners := metadata.get("ownerReferences"):
         _owners(errors, owners)
     if finalizers := metadata.get("finalizers"):
-        _finalizers(errors, finalizers)
+        _finalizers(errors, finalizers, plain=plain)
     for index, entry in enumerate(metadata.get("managedFields") or ()):
         if entry.get("operation") not in ("Apply", "Update"):
             path = f"metadata.managedFields[{index}].operation"
@@ -123,7 +128,7 @@ def _owners(errors: Errors, owners: list[Object]) -> None:
             controller = controller or this
 
 
-def _finalizers(errors: Errors, finalizers: list[str]) -> None:
+def _finalizers(errors: Errors, finalizers: list[str], *, plain: bool) -> None:
     path = "metadata.finalizers"
     for finalizer in finalizers:
         qualified_name(errors, path, finalizer)
@@ -131,7 +136,7 @@ def _finalizers(errors: Errors, finalizers: list[str]) -> None:
         errors.append(
             FieldError.invalid(path, finalizers, "finalizer orphan and foregroundDeletion cannot be both set")
         )
-    for index, finalizer in enumerate(finalizers):
+    for index, finalizer in enumerate(() if plain else finalizers):
         if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
             why = "name is neither a standard finalizer name nor is it fully qualified"
             errors.append(FieldError.invalid(f"{path}[{index}]", finalizer, why))

@@ -195,8 +195,19 @@ def _peer(errors: Errors, path: str, peer: Object) -> None:
         errors.append(FieldError.forbidden(path, "may not specify both ipBlock and another peer"))
 
 
+def _service_network_update(errors: Errors, new: Object, old: Object) -> None:
+    """A range stays; one of the other family may be added to it."""
+    after, before = (each.get("spec", {}).get("cidrs") or [] for each in (new, old))
+    if len(after) != len(before) and (len(before), len(after)) != (1, 2):
+        immutable(errors, "spec.cidrs", after, before)
+        return
+    for index, (now, was) in enumerate(zip(after, before, strict=False)):
+        immutable(errors, f"spec.cidrs[{index}]", now, was)
+
+
 RULES: dict[str, Rules] = {
     "ingresses.networking.k8s.io": Rules(_ingress),
     "ingressclasses.networking.k8s.io": Rules(_ingress_class, namespaced=False, update=_ingress_class_update),
     "networkpolicies.networking.k8s.io": Rules(_network_policy),
+    "servicecidrs.networking.k8s.io": Rules(namespaced=False, update=_service_network_update),
 }

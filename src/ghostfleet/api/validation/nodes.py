@@ -13,7 +13,7 @@ from ghostfleet.api.validation.checks import (
 )
 from ghostfleet.api.validation.pods.placement import taint_effect
 from ghostfleet.api.validation.resources import quantity_of
-from ghostfleet.api.validation.rules import Rules, dns_label_name
+from ghostfleet.api.validation.rules import Rules, dns_label_name, path_segment_name
 from ghostfleet.api.validation.structs import Layout, Shown, shown
 from ghostfleet.core import names
 from ghostfleet.core.errors import FieldError
@@ -150,6 +150,11 @@ RULES: dict[str, Rules] = {
         status=_namespace_status,
         subresources={"finalize": _finalize},
     ),
-    "events": Rules(_event, update=lambda errors, new, _old: _event(errors, new), again_on_update=False),
-    "events.events.k8s.io": Rules(),
+    "events": Rules(
+        _event,
+        name=path_segment_name,
+        update=lambda errors, new, _old: _event(errors, new),
+        again_on_update=False,
+    ),
+    "events.events.k8s.io": Rules(name=path_segment_name),
 }

@@ -171,7 +171,7 @@ def _same_role(errors: Errors, new: Object, old: Object) -> None:
 
 
 RULES: dict[str, Rules] = {
-    "poddisruptionbudgets.policy": Rules(_budget, status=_budget_status),
+    "poddisruptionbudgets.policy": Rules(_budget, name=path_segment_name, status=_budget_status),
     "priorityclasses.scheduling.k8s.io": Rules(
         _priority_class, namespaced=False, update=_priority_class_update, again_on_update=False
     ),

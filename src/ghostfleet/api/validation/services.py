@@ -335,8 +335,15 @@ def _slice_update(errors: Errors, new: Object, old: Object) -> None:
     immutable(errors, "addressType", new.get("addressType", ""), old.get("addressType", ""))
 
 
+def _service_status(errors: Errors, new: Object, _old: Object) -> None:
+    balanced = (new.get("spec") or {}).get("type") == "LoadBalancer"
+    if not balanced and ((new.get("status") or {}).get("loadBalancer") or {}).get("ingress"):
+        why = "may only be used when `spec.type` is 'LoadBalancer'"
+        errors.append(FieldError.forbidden("status.loadBalancer.ingress", why))
+
+
 RULES: dict[str, Rules] = {
-    "services": Rules(_service, name=dns_label_name, update=_service_update),
+    "services": Rules(_service, name=dns_label_name, update=_service_update, status=_service_status),
     "endpoints": Rules(_endpoints),
     "endpointslices.discovery.k8s.io": Rules(_slice, update=_slice_update),
 }

@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, NoReturn
 
 import orjson
@@ -76,11 +77,14 @@ def _compile_object(type_: Type) -> Clean:
     plain: dict[str, type] = {}
     checks: dict[str, Clean] = {}
     preserve = type_.preserve
+    omitted = _omitted(type_)
 
     def clean(value: Any) -> bool:
         if type(value) is not dict:
             return False
         for key, item in value.items():
+            if not item and key in omitted and type(item) is omitted[key]:
+                return False
             if type(item) is plain.get(key):
                 continue
             check = checks.get(key)
@@ -99,6 +103,26 @@ def _compile_object(type_: Type) -> Clean:
         else:
             checks[name] = _clean(field)
     return clean
+
+
+@cache
+def _omitted(type_: Type) -> dict[str, type]:
+    """The fields that Kubernetes leaves out when they are zero, with the Python type of what they hold.
+
+    That is what plain scalars do, and all lists and maps but those that must be there or are among the few exceptions.
+    """
+    short = type_.name.rpartition(".")[2]
+    return {
+        name: _NOTHINGS[field.sort]
+        for name, field in type_.fields.items()
+        if (name in type_.omits and field.sort in _NOTHINGS)
+        or (
+            field.sort in ("list", "map")
+            and type_.name.startswith("io.k8s.")
+            and name not in type_.required
+            and f"{short}.{name}" not in _SHOWN_EMPTY
+        )
+    }
 
 
 def _compile_map(type_: Type) -> Clean:
@@ -186,6 +210,35 @@ def _first_illegal(text: str) -> int:
 
 
 _PLAIN_TYPES: dict[str, type] = {"string": str, "boolean": bool, "duration": str}
+#: Lists that are optional and shown all the same.
+_SHOWN_EMPTY = frozenset(
+    (
+        "AllocatedDeviceStatus.conditions",
+        "CSINodeDriver.topologyKeys",
+        "ClusterRole.rules",
+        "ContainerImage.names",
+        "CustomResourceDefinitionStatus.conditions",
+        "CustomResourceDefinitionStatus.storedVersions",
+        "DeviceClaim.requests",
+        "EndpointSlice.endpoints",
+        "EndpointSlice.ports",
+        "HorizontalPodAutoscalerStatus.currentMetrics",
+        # An empty one means something: that the fields shall have no owners.
+        "ObjectMeta.managedFields",
+        "ProjectedVolumeSource.sources",
+        "ResourcePolicyRule.namespaces",
+        "Role.rules",
+        "TokenRequestSpec.audiences",
+    )
+)
+_NOTHINGS: dict[str, type] = {
+    "string": str,
+    "bytes": str,
+    "boolean": bool,
+    "integer": int,
+    "list": list,
+    "map": dict,
+}
 _COMPILERS: dict[str, Callable[[Type], Clean]] = {
     "object": _compile_object,
     "map": _compile_map,
@@ -236,7 +289,9 @@ class _Walk:
             elif field is None:
                 self.unknown.append(f"{path}{key}")
                 changed = True
-            elif item is None and not field.nullable and field.sort not in ("any", "fieldsv1"):
+            elif (item is None and not field.nullable and field.sort not in ("any", "fieldsv1")) or (
+                not item and type(item) is _omitted(type_).get(key)
+            ):
                 changed = True
             elif _clean(field)(item):
                 result[key] = item

@@ -26,6 +26,7 @@ from ghostfleet.api.validation.structs import difference
 from ghostfleet.core import names
 from ghostfleet.core.errors import FieldError
 
+_LIFECYCLE_MODES = ("Persistent", "Ephemeral")
 __all__ = ["RULES"]
 
 _RECLAIM_POLICIES = ("Delete", "Recycle", "Retain")
@@ -286,6 +287,28 @@ def _runtime_class(errors: Errors, found: Object) -> None:
         dns_label(errors, "handler", handler)
 
 
+def _csi_node_update(errors: Errors, new: Object, old: Object) -> None:
+    """A driver stays what it is; only how many volumes it takes may change."""
+    before = {driver.get("name"): driver for driver in (old.get("spec") or {}).get("drivers") or ()}
+    for driver in (new.get("spec") or {}).get("drivers") or ():
+        was = before.get(driver.get("name"))
+        if was is not None:
+            fixed = [{key: value for key, value in each.items() if key != "allocatable"} for each in (driver, was)]
+            immutable(errors, "spec.drivers", *fixed)
+
+
+def _csi_driver(errors: Errors, driver: Object) -> None:
+    for mode in (driver.get("spec") or {}).get("volumeLifecycleModes") or ():
+        if mode not in _LIFECYCLE_MODES:
+            errors.append(FieldError.unsupported("spec.volumeLifecycleModes", mode, _LIFECYCLE_MODES))
+
+
+def _csi_driver_update(errors: Errors, new: Object, old: Object) -> None:
+    after, before = new.get("spec") or {}, old.get("spec") or {}
+    for field, told in (("attachRequired", "attachedRequired"), ("volumeLifecycleModes", "volumeLifecycleModes")):
+        immutable(errors, f"spec.{told}", after.get(field), before.get(field))
+
+
 RULES: dict[str, Rules] = {
     "persistentvolumes": Rules(_volume, namespaced=False, update=_volume_update),
     "persistentvolumeclaims": Rules(_claim, update=_claim_update),
@@ -299,8 +322,8 @@ RULES: dict[str, Rules] = {
         _attributes_class, namespaced=False, update=_attributes_class_update
     ),
     "volumeattachments.storage.k8s.io": Rules(_attachment, namespaced=False, update=_attachment_update),
-    "csinodes.storage.k8s.io": Rules(_csi_node, namespaced=False),
-    "csidrivers.storage.k8s.io": Rules(namespaced=False),
+    "csinodes.storage.k8s.io": Rules(_csi_node, namespaced=False, update=_csi_node_update),
+    "csidrivers.storage.k8s.io": Rules(_csi_driver, namespaced=False, update=_csi_driver_update),
     "csistoragecapacities.storage.k8s.io": Rules(
         _storage_capacity, update=_fixed("nodeTopology", "storageClassName"), again_on_update=False
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ghostfleet.api.defaults.podlevel import service_class
 from ghostfleet.api.validation.checks import (
     Errors,
     Object,
@@ -48,6 +49,8 @@ def status(errors: Errors, new: Object, old: Object) -> None:
 
 def _no_resurrection(errors: Errors, path: str, new: list[Object], old: list[Object], sort: str, spec: Object) -> None:
     """A container that has ended for good stays ended."""
+    if not old or new is old:
+        return
     by_name = {entry.get("name"): entry for entry in new}
     for index, entry in enumerate(old):
         ended = (entry.get("state") or {}).get("terminated")
@@ -73,8 +76,10 @@ def _may_restart(name: Any, ended: Object, sort: str, spec: Object) -> bool:
 
 def _addresses(errors: Errors, found: Object) -> None:
     for field in ("podIPs", "hostIPs"):
-        addresses = [entry.get("ip", "") for entry in found.get(field) or ()]
-        if field == "hostIPs" and addresses and addresses[0] != found.get("hostIP", ""):
+        if not found.get(field):
+            continue
+        addresses = [entry.get("ip", "") for entry in found[field]]
+        if field == "hostIPs" and addresses[0] != found.get("hostIP", ""):
             errors.append(FieldError.invalid("status.hostIPs[0].ip", addresses[0], "must be equal to `hostIP`"))
         for index, address in enumerate(addresses):
             ip_address(errors, f"status.{field}[{index}]", address)
@@ -99,6 +104,9 @@ def ephemeral_containers(errors: Errors, new: Object, old: Object) -> None:
 def resize(errors: Errors, new: Object, old: Object) -> None:
     by_itself(errors, new)
     before, after = old.get("spec") or {}, new.get("spec") or {}
+    service = service_class(before)
+    if service_class(after) != service:
+        errors.append(FieldError.invalid("spec", service, "Pod QOS Class may not change as a result of resizing"))
     munged = dict(after)
     for field in ("containers", "initContainers"):
         old_list, new_list = before.get(field) or [], after.get(field) or []
