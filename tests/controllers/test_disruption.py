@@ -71,11 +71,11 @@ def test_a_granted_eviction_counts_until_the_pod_has_gone_or_too_long_passed(gua
     budget(guarded, maxUnavailable=1)
     web(guarded, pod_template, 3)
     first, second, _ = guarded.names()
-    check_eviction(guarded.store, "default", first, {})
+    check_eviction(guarded.store, "default", first, {"metadata": {"name": first}})
     guarded.clock.settle()
     assert numbers(guarded) == [3, 2, 2, 0]
     with pytest.raises(ApiError) as refusal:
-        check_eviction(guarded.store, "default", second, {})
+        check_eviction(guarded.store, "default", second, {"metadata": {"name": second}})
     assert refusal.value.code == 429
     guarded.advance(121)
     assert numbers(guarded) == [3, 3, 2, 1]

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from ghostfleet.controllers.volumes import CLAIMS, CLASSES, VOLUMES, StorageProtection, VolumeController
+from ghostfleet.controllers.volumes import (
+    CLAIMS,
+    CLASSES,
+    VOLUMES,
+    EphemeralVolumeController,
+    StorageProtection,
+    VolumeController,
+)
 from ghostfleet.controllers.volumes.controller import SELECTED_NODE
 
 
@@ -149,3 +156,25 @@ def test_a_protected_claim_goes_when_the_last_pod_that_uses_it_has_ended(storage
     assert "deletionTimestamp" in storage.get(CLAIMS, "claim")["metadata"]
     storage.set_phase(pod, "Succeeded")
     assert storage.store.find(CLAIMS, "default", "claim") is None
+
+
+def with_ephemeral_volume(world, name):
+    template = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}}
+    volumes = [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}]
+    return world.create("pods", name, spec={"containers": [{"name": "main", "image": "x"}], "volumes": volumes})
+
+
+def test_a_pod_gets_a_claim_of_its_own_for_each_volume_that_it_brings_along(storage):
+    EphemeralVolumeController(storage.store, storage.profile)
+    pod = with_ephemeral_volume(storage, "p")
+    made = storage.get(CLAIMS, "p-scratch")
+    assert made["spec"]["resources"] == {"requests": {"storage": "1Mi"}}
+    assert made["metadata"]["ownerReferences"][0]["uid"] == pod["metadata"]["uid"]
+
+
+def test_a_claim_that_is_somebody_elses_is_left_alone(storage):
+    EphemeralVolumeController(storage.store, storage.profile)
+    before = claim(storage, "p-scratch")
+    with_ephemeral_volume(storage, "p")
+    assert storage.get(CLAIMS, "p-scratch")["metadata"]["uid"] == before["metadata"]["uid"]
+    assert "pod is not owner" in storage.store.list("events")[-1]["message"]

@@ -7,7 +7,7 @@ and charged to the quotas of its namespace. What comes out depends on the templa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import orjson
@@ -70,11 +70,12 @@ class PodCreator:
         annotations: Mapping[str, str] | None = None,
         finalizers: list[str] | None = None,
         spec: Object | None = None,
+        environment: Sequence[Object] = (),
     ) -> Object | None:
         """Create a pod of `owner`; None when its namespace is on its way out. `labels` and the like are added.
 
-        `spec` has fields to be set in this pod's spec only. Errors are those of the API: a quota is used up, a priority
-        class is not there.
+        `spec` has fields to be set in this pod's spec only, `environment` variables for this pod's containers only.
+        Errors are those of the API: a quota is used up, a priority class is not there.
         """
         own = owner["metadata"]
         namespace: str = own["namespace"]
@@ -98,22 +99,19 @@ class PodCreator:
             metadata["generation"] = mould.generation
         if mould.annotations:
             metadata["annotations"] = {**metadata.get("annotations", {}), **mould.annotations}
-        pod = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": metadata,
-            "spec": {**mould.spec, **spec} if spec else mould.spec,
-            "status": mould.status,
-        }
+        own_spec = {**mould.spec, **spec} if spec else mould.spec
+        if environment:
+            own_spec = {**own_spec, "containers": _with_variables(own_spec["containers"], environment)}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": own_spec, "status": mould.status}
         if mould.stamped:
             pod = finish_create("pods", pod, now=rfc3339(self._store.clock.now()))
         charge_quotas(self._store, "pods", pod)
-        return self._store.create("pods", pod)
+        return self._store.add("pods", pod)
 
     def _mould(self, namespace: str, spec: Object, metadata: Object) -> _Mould:
         space = namespace if namespace in self._ranged else ""
         last = self._last
-        if last is not None and last[1] == space and last[0] == spec:
+        if last is not None and last[1] == space and (last[0] is spec or last[0] == spec):
             return last[2]
         text = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS)
         own = _LABEL_KEYS in text
@@ -163,3 +161,7 @@ class PodCreator:
             self._ranged[namespace] = count
         else:
             self._ranged.pop(namespace, None)
+
+
+def _with_variables(containers: Sequence[Object], variables: Sequence[Object]) -> list[Object]:
+    return [{**container, "env": [*(container.get("env") or ()), *variables]} for container in containers]

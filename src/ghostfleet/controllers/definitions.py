@@ -17,6 +17,7 @@ from ghostfleet.controllers.definitionnames import Names, give_names, waits_for_
 from ghostfleet.controllers.queue import WorkQueue
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.errors import ApiError
+from ghostfleet.core.listening import Ear
 from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import rfc3339
 
@@ -34,9 +35,16 @@ class DefinitionController:
         self._registry = registry
         self._queue: WorkQueue[str] = WorkQueue(store.clock, self._work)
         store.listen(DEFINITIONS, self._notice)
-        store.listen_to_all(self._notice_instance)
+        #: Definitions on their way out.
+        self._ending: dict[str, None] = {}
+        self._instances = Ear(lambda: store.listen_to_all(self._notice_instance, status=False))
 
     def _notice(self, change: Change) -> None:
+        if change.new is None:
+            self._ending.pop(change.name, None)
+        elif "deletionTimestamp" in change.new["metadata"]:
+            self._ending[change.name] = None
+        self._instances.open_if(self._ending)
         if (
             change.new is not None
             and change.old is not None
@@ -49,10 +57,8 @@ class DefinitionController:
 
     def _notice_instance(self, change: Change) -> None:
         # A definition's name is the store's key of its resource.
-        if change.new is None and self._store.count(change.resource) == 0:
-            definition = self._store.find(DEFINITIONS, "", change.resource)
-            if definition is not None and "deletionTimestamp" in definition["metadata"]:
-                self._queue.add(change.resource)
+        if change.new is None and change.resource in self._ending and self._store.count(change.resource) == 0:
+            self._queue.add(change.resource)
 
     def _work(self, name: str) -> None:
         definition = self._store.find(DEFINITIONS, "", name)

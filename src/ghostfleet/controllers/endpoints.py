@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from ghostfleet.controllers.pods import is_ready, is_terminal, owner_reference
 from ghostfleet.controllers.workers import Steps, Workers
 from ghostfleet.core.changes import Change, Object
+from ghostfleet.core.labelindex import ObjectsByLabel, SelectorIndex
+from ghostfleet.core.listening import Ear
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.selectors import LabelSelector, Requirement
 from ghostfleet.core.store import Store
 
 __all__ = ["ENDPOINTS", "SLICES", "EndpointsController"]
@@ -37,13 +38,14 @@ class EndpointsController:
             count=profile.number("endpoints.workers"),
             client=profile.limiter("kube-controller-manager"),
         )
-        #: Selectors of services by namespace and name, and the pods they select.
-        self._services: dict[str, dict[str, LabelSelector]] = {}
+        #: Selectors of services by namespace, and the pods they select.
+        self._services: dict[str, SelectorIndex] = {}
+        self._by_label = ObjectsByLabel(store, "pods")
         self._pods: dict[Key, dict[str, Object]] = {}
+        self._ear = Ear(lambda: store.listen("pods", self._notice_pod))
         for service in store.list("services"):
             self._begin(service)
         store.listen("services", self._notice)
-        store.listen("pods", self._notice_pod)
 
     # -- taking note -------------------------------------------------------------------------------------------------
 
@@ -52,20 +54,24 @@ class EndpointsController:
         wanted = service["spec"].get("selector")
         if not wanted:
             return
-        selector = LabelSelector(Requirement(key, "=", (value,)) for key, value in wanted.items())
-        self._services.setdefault(namespace, {})[name] = selector
+        label, value = self._services.setdefault(namespace, SelectorIndex()).add(name, wanted)
+        self._ear.open_if(self._services)
+        pods = (self._store.find("pods", namespace, each) for each in self._by_label.names(namespace, label, value))
         self._pods[namespace, name] = {
             pod["metadata"]["name"]: pod
-            for pod in self._store.list("pods", namespace)
-            if selector.matches(pod["metadata"].get("labels"))
+            for pod in pods
+            if pod is not None and wanted.items() <= pod["metadata"]["labels"].items()
         }
         self._workers.add((namespace, name))
 
     def _end(self, key: Key) -> None:
         if self._pods.pop(key, None) is not None:
-            del self._services[key[0]][key[1]]
+            self._services[key[0]].remove(key[1])
             if not self._services[key[0]]:
                 del self._services[key[0]]
+                self._ear.open_if(self._services)
+                if not self._services:
+                    self._by_label.forget()
         self._workers.add(key)
 
     def _notice(self, change: Change) -> None:
@@ -79,16 +85,23 @@ class EndpointsController:
 
     def _notice_pod(self, change: Change) -> None:
         services = self._services.get(change.namespace)
-        if not services:
+        before = change.old["metadata"].get("labels") if change.old is not None else None
+        after = change.new["metadata"].get("labels") if change.new is not None else None
+        if before is not after:
+            self._by_label.note(change)
+        if services is None:
             return
-        labels = change.new["metadata"].get("labels") if change.new is not None else None
-        for name, selector in services.items():
-            pods = self._pods[change.namespace, name]
-            if change.new is not None and selector.matches(labels):
-                pods[change.name] = change.new
-            elif pods.pop(change.name, None) is None:
-                continue
-            self._workers.add((change.namespace, name))
+        chosen = services.matching(after)
+        if change.new is not None:
+            for name, _ in chosen:
+                self._pods[change.namespace, name][change.name] = change.new
+                self._workers.add((change.namespace, name))
+        if before is not after:
+            kept = {name for name, _ in chosen}
+            for name, _ in services.matching(before):
+                if name not in kept:
+                    self._pods[change.namespace, name].pop(change.name, None)
+                    self._workers.add((change.namespace, name))
 
     # -- acting ------------------------------------------------------------------------------------------------------
 

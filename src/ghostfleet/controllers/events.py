@@ -90,7 +90,7 @@ class Recorder:
 
     def _tell(self, event: _Event) -> None:
         if self._client is None:
-            subject = self._subject(event)
+            subject = self._subject(event, event.time)
             if subject is not None:
                 self._write(subject, event)
             return
@@ -104,10 +104,10 @@ class Recorder:
         assert self._client is not None
         while self._waiting:
             event = self._waiting.popleft()
-            subject = self._subject(event)
+            now = self._store.clock.now()
+            subject = self._subject(event, now)
             if subject is not None:
-                delay = self._client.reserve(self._store.clock.now())
-                self._store.clock.call_later(delay, self._take_turn, subject, event)
+                self._store.clock.call_later(self._client.reserve(now), self._take_turn, subject, event)
                 return
         self._busy = False
 
@@ -115,10 +115,9 @@ class Recorder:
         self._write(subject, event)
         self._next()
 
-    def _subject(self, event: _Event) -> _Subject | None:
+    def _subject(self, event: _Event, now: int) -> _Subject | None:
         """What is known of the event's object; None when too much was told about it of late."""
         uid: str = event.about["metadata"]["uid"]
-        now = self._store.clock.now()
         subject = self._subjects.get(uid)
         if subject is None:
             subject = self._subjects[uid] = _Subject(self._burst, now)
@@ -126,8 +125,8 @@ class Recorder:
                 self._subjects.popitem(last=False)
         else:
             self._subjects.move_to_end(uid)
-        subject.tokens = min(subject.tokens + (now - subject.last) * self._rate, self._burst)
-        subject.last = now
+            subject.tokens = min(subject.tokens + (now - subject.last) * self._rate, self._burst)
+            subject.last = now
         if subject.tokens < 1:
             return None
         subject.tokens -= 1
@@ -140,9 +139,9 @@ class Recorder:
         identity = (event.type, event.reason, _COMBINED if combined else message)
         if combined:
             message = _COMBINED + message
-        name, times, _ = names.get(identity) or ("", 0, 0)
-        if times and self._repeat(event, message, name, times + 1):
-            names[identity] = (name, times + 1, event.time)
+        known = names.get(identity)
+        if known is not None and self._repeat(event, message, known[0], known[1] + 1):
+            names[identity] = (known[0], known[1] + 1, event.time)
         else:
             names[identity] = (self._create(event, message), 1, event.time)
 
@@ -170,10 +169,10 @@ class Recorder:
 
     def _create(self, event: _Event, message: str) -> str:
         """Store a new event; its name."""
-        obj = event.about
+        obj, kind, reason, _, moment = event
         metadata = obj["metadata"]
         namespace = metadata.get("namespace") or "default"
-        time = rfc3339(event.time)
+        time = rfc3339(moment)
         involved = {
             "kind": obj["kind"],
             "namespace": namespace,
@@ -190,23 +189,23 @@ class Recorder:
             "kind": "Event",
             "metadata": own,
             "involvedObject": involved,
-            "reason": event.reason,
+            "reason": reason,
             "message": message,
             "source": self._source,
             "firstTimestamp": time,
             "lastTimestamp": time,
             "count": 1,
-            "type": event.type,
+            "type": kind,
             "eventTime": None,
             "reportingComponent": self._component,
             "reportingInstance": "",
         }
         while True:
             # Kubernetes has the nanosecond in the name; here several events may fall on the same one.
-            self._stamp = max(self._stamp + 1, event.time * 1000)
+            self._stamp = max(self._stamp + 1, moment * 1000)
             own["name"] = name = f"{metadata['name']}.{self._stamp:x}"
             try:
-                self._store.create("events", told)
+                self._store.add("events", told)
             except ApiError as error:
                 if error.reason != "AlreadyExists":
                     raise

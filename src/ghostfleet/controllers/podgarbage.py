@@ -29,8 +29,9 @@ class PodGarbageCollector:
         self._period = profile.duration("pod-garbage.period")
         self._quarantine = profile.duration("pod-garbage.quarantine")
         self._limit = profile.number("pod-garbage.terminated-limit")
-        #: Ended pods, in the order of their end.
+        #: Ended pods, in the order of their end, and whether some of them are to go at the next tick.
         self._ended: dict[Key, None] = {}
+        self._crowded = False
         self._workers: Workers[tuple[str, str, str]] = Workers(
             store.clock, self._collect, count=1, client=profile.limiter("kube-controller-manager")
         )
@@ -49,7 +50,8 @@ class PodGarbageCollector:
         if is_terminal(new):
             if (namespace, name) not in self._ended:
                 self._ended[namespace, name] = None
-                if self._limit and len(self._ended) > self._limit:
+                if self._limit and len(self._ended) > self._limit and not self._crowded:
+                    self._crowded = True
                     self._at_tick(("ended", "", ""), 0)
             return
         node = new["spec"].get("nodeName")
@@ -76,9 +78,12 @@ class PodGarbageCollector:
     def _collect(self, task: tuple[str, str, str]) -> Steps:
         what, namespace, name = task
         if what == "ended":
+            self._crowded = False
             surplus = sorted(self._ended, key=self._age)[: max(len(self._ended) - self._limit, 0)]
             for key in surplus:
-                yield from self._remove(key)
+                yield 1
+                if self._store.find("pods", *key) is not None:
+                    self._store.delete("pods", *key, grace=0)
         elif what == "unbound":
             pod = self._store.find("pods", namespace, name)
             if pod is not None and "deletionTimestamp" in pod["metadata"] and not pod["spec"].get("nodeName"):

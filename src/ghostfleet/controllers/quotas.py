@@ -10,6 +10,7 @@ from ghostfleet.api.podresources import ResourceList
 from ghostfleet.api.quotas import QUOTAS, counts_towards, matches_scopes, usage_of
 from ghostfleet.controllers.workers import Steps, Workers
 from ghostfleet.core.changes import Change, Object
+from ghostfleet.core.listening import Ear
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.quantity import ZERO, add, sub
 from ghostfleet.core.store import Store
@@ -32,18 +33,20 @@ class QuotaController:
         )
         #: What is used of each quota, by namespace and name.
         self._used: dict[str, dict[str, ResourceList]] = {}
+        self._everything = Ear(lambda: store.listen_to_all(self._notice))
         for quota in store.list(QUOTAS):
             self._begin(quota)
-        store.listen_to_all(self._notice)
+        store.listen(QUOTAS, self._notice_quota, status=False)
 
     def _notice(self, change: Change) -> None:
-        if change.resource == QUOTAS:
-            self._notice_quota(change)
         quotas = self._used.get(change.namespace)
         if not quotas or change.resource == "events":
             return
         now = self._store.clock.now()
         for name, used in quotas.items():
+            if change.old is None and change.resource == QUOTAS and change.name == name:
+                # A new quota counts itself when it begins.
+                continue
             quota = self._store.find(QUOTAS, change.namespace, name)
             if quota is not None and self._count(quota, used, change, now):
                 self._workers.add((change.namespace, name))
@@ -55,6 +58,7 @@ class QuotaController:
             del names[change.name]
             if not names:
                 del self._used[change.namespace]
+                self._everything.open_if(self._used)
         elif old is None or old["spec"] != new["spec"]:
             self._begin(new)
 
@@ -63,6 +67,7 @@ class QuotaController:
         namespace, name = quota["metadata"]["namespace"], quota["metadata"]["name"]
         used: ResourceList = dict.fromkeys(quota["spec"].get("hard") or {}, ZERO)
         self._used.setdefault(namespace, {})[name] = used
+        self._everything.open_if(self._used)
         now = self._store.clock.now()
         for resource in self._store.resources():
             if any(counts_towards(resource, each) for each in used):

@@ -27,7 +27,7 @@ class PodTerminator:
         self._store = store
         self._stopping = stopping
         self._queue: WorkQueue[tuple[str, str, str]] = WorkQueue(store.clock, self._work)
-        store.listen("pods", self._notice)
+        store.listen("pods", self._notice, status=False)
 
     def _notice(self, change: Change) -> None:
         if change.new is None or "deletionTimestamp" not in change.new["metadata"]:

@@ -16,7 +16,7 @@ from ghostfleet.controllers.quotas import QuotaController
 from ghostfleet.controllers.replicasets import REPLICASETS, REPLICATION_CONTROLLERS, ReplicaController
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.statefulsets import StatefulSetController
-from ghostfleet.controllers.volumes import StorageProtection, VolumeController
+from ghostfleet.controllers.volumes import EphemeralVolumeController, StorageProtection, VolumeController
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.store import Store
 from ghostfleet.stages.fleet import Fleet
@@ -45,6 +45,7 @@ class Workloads:
             DisruptionController(store, profile),
             QuotaController(store, profile),
             VolumeController(store, profile),
+            EphemeralVolumeController(store, profile),
             StorageProtection(store, profile),
             EndpointsController(store, profile),
             PodGarbageCollector(store, profile),

@@ -20,6 +20,7 @@ from ghostfleet.controllers.workers import Steps, Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.errors import ApiError
+from ghostfleet.core.listening import Ear
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import parse_rfc3339, rfc3339
@@ -44,12 +45,14 @@ class CronJobController:
         self._workers: Workers[Key] = Workers(
             store.clock, self._sync, count=profile.number("cronjob.workers"), client=client
         )
+        self._ear = Ear(lambda: store.listen(JOBS, self._notice_job))
+        self._ear.open_if(store.count(CRONJOBS))
         for cron in store.list(CRONJOBS):
             self._workers.add((cron["metadata"]["namespace"], cron["metadata"]["name"]))
         store.listen(CRONJOBS, self._notice)
-        store.listen(JOBS, self._notice_job)
 
     def _notice(self, change: Change) -> None:
+        self._ear.open_if(self._store.count(CRONJOBS))
         new, old = change.new, change.old
         if new is not None and (old is None or new["metadata"].get("generation") != old["metadata"].get("generation")):
             self._workers.add((change.namespace, change.name))

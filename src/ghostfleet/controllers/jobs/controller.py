@@ -57,7 +57,7 @@ class JobController:
         )
         for job in store.list(JOBS):
             self._begin(job)
-        store.listen(JOBS, self._notice)
+        store.listen(JOBS, self._notice, status=False)
         routes.to("batch/v1", "Job", self._take)
         routes.adopters(self._take_orphan)
 

@@ -3,7 +3,7 @@
 A Job of one pod that nothing but its pod's end can end goes the same way every time: its pod is made, gets ready,
 succeeds, and the Job is complete. Where requests take no time, nothing can come in between, and the outcome of a sync
 is known beforehand. What is written is exactly what the long way would write; whatever does not look like this goes
-the long way.
+the long way. Jobs that begin, or that end, in the same second have one status between them.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from ghostfleet.core.timestamps import rfc3339
 __all__ = ["Shortcut"]
 
 _NONE: Object = {}
+#: So many statuses are remembered, to be shared.
+_REMEMBERED = 1024
 
 
 class Shortcut:
@@ -30,6 +32,8 @@ class Shortcut:
         self._store = store
         self._creator = creator
         self._recorder = recorder
+        #: By the times of beginning and end.
+        self._statuses: dict[tuple[str, str], Object] = {}
 
     def take(self, job: Object, record: JobRecord) -> bool:
         """Do all that a sync has to do; false, and nothing done, when it must go the long way."""
@@ -48,7 +52,7 @@ class Shortcut:
         if record.countable:
             return self._complete(job, record, status)
         if record.active == 1 == status.get("active") and record.ready != status.get("ready"):
-            self._store.patch_status(JOBS, *record.key, {**status, "ready": record.ready})
+            self._store.set_status(JOBS, job, {**status, "ready": record.ready})
             return True
         return False
 
@@ -65,14 +69,7 @@ class Shortcut:
         if pod is None:
             return False
         self._recorder.normal(job, "SuccessfulCreate", f"Created pod: {pod['metadata']['name']}")
-        begun = {
-            "startTime": rfc3339(self._store.clock.now()),
-            "active": 1,
-            "ready": 0,
-            "terminating": 0,
-            "uncountedTerminatedPods": _NONE,
-        }
-        self._store.patch_status(JOBS, *record.key, begun)
+        self._store.set_status(JOBS, job, self._status(rfc3339(self._store.clock.now())))
         return True
 
     def _complete(self, job: Object, record: JobRecord, status: Object) -> bool:
@@ -82,21 +79,46 @@ class Shortcut:
         if pod["status"].get("phase") != "Succeeded":
             return False
         record.own_write = True
-        release(self._store, pod)
+        self._release(pod)
         record.own_write = False
-        now = rfc3339(self._store.clock.now())
-        same = {"status": "True", "lastProbeTime": now, "lastTransitionTime": now}
-        same |= {"reason": COMPLETED.reason, "message": COMPLETED.message}
-        complete = {
-            "startTime": status["startTime"],
-            "completionTime": now,
-            "ready": 0,
-            "terminating": 0,
-            "succeeded": 1,
-            "uncountedTerminatedPods": _NONE,
-            "conditions": [{"type": COMPLETED.type, **same}, {"type": COMPLETED.final, **same}],
-        }
-        self._store.patch_status(JOBS, *record.key, complete)
+        complete = self._status(status["startTime"], rfc3339(self._store.clock.now()))
+        self._store.set_status(JOBS, job, complete)
         self._recorder.normal(job, "Completed", "Job completed")
         record.finished = True
         return True
+
+    def _status(self, start: str, end: str = "") -> Object:
+        """The status of a Job that has begun and, with an `end`, is complete."""
+        known = self._statuses.get((start, end))
+        if known is None:
+            if len(self._statuses) >= _REMEMBERED:
+                self._statuses.clear()
+            known = self._statuses[start, end] = _complete(start, end) if end else _begun(start)
+        return known
+
+    def _release(self, pod: Object) -> None:
+        """Let go of a pod, which is as it is stored."""
+        metadata = pod["metadata"]
+        if "deletionTimestamp" in metadata or len(metadata["finalizers"]) > 1:
+            release(self._store, pod)
+        else:
+            free = {key: value for key, value in metadata.items() if key != "finalizers"}
+            self._store.replace("pods", pod, {**pod, "metadata": free})
+
+
+def _begun(start: str) -> Object:
+    return {"startTime": start, "active": 1, "ready": 0, "terminating": 0, "uncountedTerminatedPods": _NONE}
+
+
+def _complete(start: str, end: str) -> Object:
+    same = {"status": "True", "lastProbeTime": end, "lastTransitionTime": end}
+    same |= {"reason": COMPLETED.reason, "message": COMPLETED.message}
+    return {
+        "startTime": start,
+        "completionTime": end,
+        "ready": 0,
+        "terminating": 0,
+        "succeeded": 1,
+        "uncountedTerminatedPods": _NONE,
+        "conditions": [{"type": COMPLETED.type, **same}, {"type": COMPLETED.final, **same}],
+    }

@@ -237,9 +237,11 @@ def release(store: Store, pod: Object) -> None:
     if FINALIZER not in held:
         return
     left = dict(current["metadata"])
-    others = [each for each in held if each != FINALIZER]
-    if others:
-        left["finalizers"] = others
-    else:
+    if len(held) == 1:
         del left["finalizers"]
-    store.update("pods", {**current, "metadata": left})
+    else:
+        left["finalizers"] = [each for each in held if each != FINALIZER]
+    if "deletionTimestamp" in left:
+        store.update("pods", {**current, "metadata": left})
+    else:
+        store.replace("pods", current, {**current, "metadata": left})

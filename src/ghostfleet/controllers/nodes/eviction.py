@@ -12,6 +12,7 @@ from ghostfleet.controllers.pods import condition_of, delete_pod, is_terminal, w
 from ghostfleet.controllers.workers import Steps, Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import Handle
+from ghostfleet.core.listening import Ear
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import rfc3339
@@ -34,10 +35,10 @@ class TaintEviction:
         #: Pods that are to go: since when, and the timer.
         self._plans: dict[Key, tuple[int, Handle]] = {}
         self._tainted: dict[str, list[Object]] = {}
+        self._ear = Ear(lambda: store.listen("pods", self._notice_pod, status=False))
         for node in store.list("nodes"):
             self._look_at(node["metadata"]["name"], no_execute(node))
         store.listen("nodes", self._notice)
-        store.listen("pods", self._notice_pod)
 
     def _notice(self, change: Change) -> None:
         taints = no_execute(change.new)
@@ -47,9 +48,8 @@ class TaintEviction:
     def _notice_pod(self, change: Change) -> None:
         new, old = change.new, change.old
         if new is None:
-            if self._plans:
-                self._cancel((change.namespace, change.name))
-        elif self._tainted and (old is None or old["spec"] is not new["spec"]):
+            self._cancel((change.namespace, change.name))
+        elif old is None or old["spec"] is not new["spec"]:
             taints = self._tainted.get(new["spec"].get("nodeName", ""))
             if taints:
                 self._plan((change.namespace, change.name), new, taints)
@@ -60,6 +60,7 @@ class TaintEviction:
             self._tainted[name] = taints
         else:
             self._tainted.pop(name, None)
+        self._ear.open_if(self._tainted or self._plans)
         for pod in list(self._store.having("pods", "node", name)):
             self._plan((pod["metadata"]["namespace"], pod["metadata"]["name"]), pod, taints)
 

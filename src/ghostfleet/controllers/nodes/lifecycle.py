@@ -74,7 +74,7 @@ class NodeLifecycle:
             self._begin(node)
         store.listen("nodes", self._notice)
         store.listen(LEASES, self._notice_lease)
-        store.listen("pods", self._notice_pod)
+        store.listen("pods", self._notice_pod, status=False)
 
     # -- taking note -------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ deleted or kept, as its reclaim policy says.
 from __future__ import annotations
 
 from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.volumes.lookups import ClaimUsers, FreeVolumes
 from ghostfleet.controllers.volumes.matching import best_volume, class_of, is_for, misfit
 from ghostfleet.controllers.volumes.protection import VOLUME_PROTECTION
 from ghostfleet.controllers.workers import Steps, Workers
@@ -39,6 +40,8 @@ class VolumeController:
         client = profile.limiter("kube-controller-manager")
         count = profile.number("volume.workers")
         self._store = store
+        self._free = FreeVolumes(store)
+        self._users = ClaimUsers(store)
         self._delay = profile.duration("volume.provisioning-delay")
         self._recorder = Recorder(store, "persistentvolume-controller", profile, client)
         self._claims: Workers[Key] = Workers(store.clock, self._sync_claim, count=count, client=client)
@@ -111,7 +114,7 @@ class VolumeController:
                 self._recorder.warning(claim, "VolumeMismatch", message)
                 volume = None
         else:
-            volume = best_volume(self._store.list(VOLUMES), claim, delayed=delayed)
+            volume = best_volume(self._free.for_claim(claim), claim, delayed=delayed)
         if volume is not None:
             yield from self._bind(volume, claim)
         elif not named:
@@ -147,11 +150,8 @@ class VolumeController:
         return max(marked, key=lambda each: each["metadata"]["creationTimestamp"], default=None)
 
     def _why_delayed(self, claim: Object) -> tuple[str, str]:
-        namespace, name = claim["metadata"]["namespace"], claim["metadata"]["name"]
-        for pod in self._store.list("pods", namespace):
-            volumes = pod["spec"].get("volumes") or ()
-            if any((each.get("persistentVolumeClaim") or {}).get("claimName") == name for each in volumes):
-                return "WaitForPodScheduled", f"waiting for pod {pod['metadata']['name']} to be scheduled"
+        for pod in self._users.of(claim):
+            return "WaitForPodScheduled", f"waiting for pod {pod['metadata']['name']} to be scheduled"
         return "WaitForFirstConsumer", "waiting for first consumer to be created before binding"
 
     def _provision(self, claim: Object, storage_class: Object) -> Steps:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ghostfleet.controllers.pods import is_terminal
 from ghostfleet.controllers.workers import Steps, Workers
 from ghostfleet.core.changes import Change, Object
+from ghostfleet.core.listening import Ear
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.store import Store
 
@@ -29,17 +30,18 @@ class StorageProtection:
         )
         #: Marked claims and volumes that are held.
         self._held: dict[tuple[str, str, str], None] = {}
+        self._ear = Ear(lambda: store.listen("pods", self._notice_pod))
         for resource in _FINALIZERS:
             for obj in store.list(resource):
                 self._consider(resource, obj)
             store.listen(resource, self._notice)
-        store.listen("pods", self._notice_pod)
 
     def _notice(self, change: Change) -> None:
         if change.new is not None:
             self._consider(change.resource, change.new)
         else:
             self._held.pop((change.resource, change.namespace, change.name), None)
+            self._ear.open_if(self._held)
         if change.resource == "persistentvolumeclaims":
             self._look_again("persistentvolumes")
 
@@ -48,10 +50,11 @@ class StorageProtection:
         if "deletionTimestamp" in metadata and _FINALIZERS[resource] in metadata.get("finalizers", ()):
             key = (resource, metadata.get("namespace", ""), metadata["name"])
             self._held[key] = None
+            self._ear.open_if(self._held)
             self._workers.add(key)
 
     def _notice_pod(self, change: Change) -> None:
-        if self._held and (change.new is None or is_terminal(change.new)):
+        if change.new is None or is_terminal(change.new):
             self._look_again("persistentvolumeclaims")
 
     def _look_again(self, resource: str) -> None:
@@ -74,6 +77,7 @@ class StorageProtection:
         if not left:
             del metadata["finalizers"]
         self._held.pop(key, None)
+        self._ear.open_if(self._held)
         self._store.update(resource, {**current, "metadata": metadata})
 
     def _in_use(self, resource: str, obj: Object) -> bool:

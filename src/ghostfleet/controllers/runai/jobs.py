@@ -1,0 +1,182 @@
+"""RunaiJobs: pods that run to their end, named `<job>-<index>-<try>`.
+
+Each index must succeed once, and is tried again after a failure: after ten seconds first, then after ever longer
+waits, as with a Job of Kubernetes, until the job has failed more often than its limit allows.
+"""
+
+from __future__ import annotations
+
+from ghostfleet.controllers.creation import PodCreator
+from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.jobs.backoff import remaining
+from ghostfleet.controllers.pods import delete_pod
+from ghostfleet.controllers.podtemplates import TemplateReader
+from ghostfleet.controllers.routing import PodRoutes
+from ghostfleet.controllers.runai.definitions import RUNAI_JOBS
+from ghostfleet.controllers.runai.offspring import GROUP_NAME, JOB_NAME, RELEASE, group_name
+from ghostfleet.controllers.runai.records import JobRecord
+from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.core.changes import Change, Object
+from ghostfleet.core.clock import SECOND
+from ghostfleet.core.errors import ApiError
+from ghostfleet.core.profile import Profile
+from ghostfleet.core.store import Store
+from ghostfleet.core.timestamps import parse_rfc3339, rfc3339
+
+__all__ = ["RunaiJobController"]
+
+_ENDED = ("Succeeded", "Failed")
+
+Key = tuple[str, str]
+
+
+class RunaiJobController:
+    """Runs the RunaiJobs of one store."""
+
+    def __init__(self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile) -> None:
+        client = profile.limiter("runai-job-controller")
+        self._store = store
+        self._creator = creator
+        self._templates = TemplateReader()
+        self._recorder = Recorder(store, "runaijob-controller", profile, client)
+        self._backoff = profile.duration("runaijob.pod-failure-backoff")
+        self._longest_backoff = profile.duration("runaijob.pod-failure-backoff-limit")
+        self._records: dict[str, JobRecord] = {}
+        self._workers: Workers[Key] = Workers(
+            store.clock, self._sync, count=profile.number("runaijob.workers"), client=client
+        )
+        for job in store.list(RUNAI_JOBS):
+            self._begin(job)
+        store.listen(RUNAI_JOBS, self._notice, status=False)
+        routes.to("run.ai/v1", "RunaiJob", self._take)
+
+    # -- taking note -------------------------------------------------------------------------------------------------
+
+    def _begin(self, job: Object) -> None:
+        record = self._records[job["metadata"]["uid"]] = JobRecord(job)
+        self._workers.add(record.key)
+
+    def _notice(self, change: Change) -> None:
+        new, old = change.new, change.old
+        if old is None:
+            assert new is not None
+            self._begin(new)
+        elif new is None:
+            self._records.pop(old["metadata"]["uid"], None)
+        elif new["spec"] is not old["spec"]:
+            record = self._records.get(new["metadata"]["uid"])
+            if record is not None:
+                record.look_at(new["spec"])
+                self._workers.add(record.key)
+
+    def _take(self, owner: Object, old: Object | None, new: Object | None) -> None:
+        record = self._records.get(owner["uid"])
+        pod = new if new is not None else old
+        if record is None or pod is None:
+            return
+        if record.note(pod, gone=new is None, now=self._store.clock.now()) and not record.own_write:
+            self._workers.add(record.key)
+
+    # -- acting ------------------------------------------------------------------------------------------------------
+
+    def _sync(self, key: Key) -> Steps:
+        job = self._store.find(RUNAI_JOBS, *key)
+        record = self._records.get(job["metadata"]["uid"]) if job is not None else None
+        if job is None or record is None or "deletionTimestamp" in job["metadata"]:
+            return
+        if (job.get("status") or {}).get("phase") in _ENDED:
+            yield from self._expire(job, record)
+            return
+        if record.failed > record.backoff_limit:
+            yield from self._remove(job, record)
+            condition = ("Failed", "BackoffLimitExceeded", "RunaiJob has reached the specified backoff limit")
+            yield from self._report(job, record, "Failed", condition)
+        elif record.succeeded >= record.completions:
+            condition = ("Complete", "CompletionsReached", "Reached expected number of succeeded pods")
+            yield from self._report(job, record, "Succeeded", condition)
+        elif record.suspended:
+            yield from self._remove(job, record)
+            yield from self._report(job, record, "Suspended")
+        else:
+            yield from self._staff(job, record)
+            yield from self._report(job, record, "Running" if record.running else "Pending")
+
+    def _staff(self, job: Object, record: JobRecord) -> Steps:
+        indexes = record.free_indexes()
+        if not indexes:
+            return
+        now = self._store.clock.now()
+        wait = remaining(record.failed, record.last_failure, now, self._backoff, self._longest_backoff)
+        if wait:
+            self._workers.add_after(record.key, wait)
+            return
+        for index in indexes:
+            yield 1
+            self._create(job, record, index)
+
+    def _create(self, job: Object, record: JobRecord, index: int) -> None:
+        name = job["metadata"]["name"]
+        record.own_write = True
+        try:
+            template = self._templates.read(job["spec"]["template"])
+            given = template.get("metadata", {}).get("labels") or {}
+            labels = {label: name for label in (RELEASE, JOB_NAME) if label not in given}
+            self._creator.create(
+                job,
+                template,
+                name=f"{name}-{index}-{record.next_try(index)}",
+                labels=labels,
+                annotations={GROUP_NAME: group_name(job)},
+            )
+        except ApiError as error:
+            self._recorder.warning(job, "FailedCreate", f"Error creating: {error.message}")
+            raise
+        finally:
+            record.own_write = False
+
+    def _remove(self, job: Object, record: JobRecord) -> Steps:
+        for name in record.active_pods():
+            pod = self._store.find("pods", record.key[0], name)
+            if pod is not None:
+                yield 1
+                if delete_pod(self._store, pod):
+                    self._recorder.normal(job, "SuccessfulDelete", f"Deleted pod: {name}")
+
+    def _report(
+        self, job: Object, record: JobRecord, phase: str, condition: tuple[str, str, str] | None = None
+    ) -> Steps:
+        """Write the job's status, if it has changed."""
+        before = job.get("status") or {}
+        now = rfc3339(self._store.clock.now())
+        status: Object = {"phase": phase, "startTime": before.get("startTime", now)}
+        counts = {"active": record.active, "succeeded": record.succeeded, "failed": record.failed}
+        status |= {field: number for field, number in counts.items() if number}
+        if condition is not None:
+            kind, reason, message = condition
+            told = {"type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": now}
+            status |= {"completionTime": now, "conditions": [told]}
+        if status == before:
+            return
+        yield 1
+        current = self._store.find(RUNAI_JOBS, *record.key)
+        if current is None or current["metadata"]["uid"] != job["metadata"]["uid"]:
+            return
+        self._store.patch_status(RUNAI_JOBS, *record.key, status)
+        if condition is not None:
+            if "ttlSecondsAfterFinished" in job["spec"]:
+                self._workers.add(record.key)
+            else:
+                self._records.pop(job["metadata"]["uid"], None)
+
+    def _expire(self, job: Object, record: JobRecord) -> Steps:
+        """Remove a finished job when its time is over."""
+        seconds = job["spec"].get("ttlSecondsAfterFinished")
+        if seconds is None:
+            return
+        left = parse_rfc3339(job["status"]["completionTime"]) + seconds * SECOND - self._store.clock.now()
+        if left > 0:
+            self._workers.add_after(record.key, left)
+            return
+        yield 1
+        if self._store.find(RUNAI_JOBS, *record.key) is not None:
+            self._store.delete(RUNAI_JOBS, *record.key)

@@ -1,0 +1,24 @@
+"""The controllers of Run:ai together."""
+
+from __future__ import annotations
+
+from ghostfleet.controllers.creation import PodCreator
+from ghostfleet.controllers.routing import PodRoutes
+from ghostfleet.controllers.runai.groups import PodGrouper
+from ghostfleet.controllers.runai.jobs import RunaiJobController
+from ghostfleet.controllers.runai.workloads import WorkloadController
+from ghostfleet.core.profile import Profile
+from ghostfleet.core.store import Store
+
+__all__ = ["RunaiPart"]
+
+
+class RunaiPart:
+    """Run:ai on one store."""
+
+    def __init__(self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile) -> None:
+        self._controllers = (
+            WorkloadController(store, profile),
+            RunaiJobController(store, routes, creator, profile),
+            PodGrouper(store, profile),
+        )

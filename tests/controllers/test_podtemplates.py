@@ -1,0 +1,44 @@
+"""Templates in custom resources are read as pods would be."""
+
+from __future__ import annotations
+
+import pytest
+
+from ghostfleet.controllers.podtemplates import TemplateReader
+from ghostfleet.core.errors import ApiError
+
+SPEC = {"containers": [{"name": "main", "image": "trainer", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}
+
+
+def test_a_clean_template_is_returned_as_it_is_so_that_pods_can_share_it():
+    template = {"metadata": {"labels": {"app": "a"}}, "spec": SPEC}
+    reader = TemplateReader()
+    assert reader.read(template) is template
+    other = reader.read({"metadata": {"labels": {"app": "b"}}, "spec": SPEC})
+    assert other["spec"] is SPEC
+    assert other["metadata"]["labels"] == {"app": "b"}
+
+
+def test_fields_that_pods_do_not_have_go():
+    template = {"metadata": {"shape": "round"}, "spec": {**SPEC, "colour": "blue"}}
+    assert TemplateReader().read(template) == {"metadata": {}, "spec": SPEC}
+
+
+@pytest.mark.parametrize(
+    ("template", "problem"),
+    [
+        (None, "expected to be an object"),
+        ({}, "spec.containers: Required value"),
+        ({"spec": 3}, "cannot unmarshal number"),
+        ({"spec": {"containers": [{"name": "A B", "image": "x"}]}}, r"spec.containers\[0\].name: Invalid value"),
+        ({"metadata": {"labels": {"a": 1}}, "spec": SPEC}, "cannot unmarshal number"),
+        ({"metadata": {"labels": {"a": "?"}}, "spec": SPEC}, "metadata.labels: Invalid value"),
+        ({"metadata": 3, "spec": SPEC}, "cannot unmarshal number"),
+        ({"spec": {"containers": [{**SPEC["containers"][0], "resources": {"limits": {"cpu": "x"}}}]}}, "quantities"),
+    ],
+)
+def test_what_no_pod_can_be_made_of_is_refused_in_the_words_of_the_api(template, problem):
+    reader = TemplateReader()
+    for _ in range(2):
+        with pytest.raises(ApiError, match=problem):
+            reader.read(template)
