@@ -148,6 +148,8 @@ class Census:
         self._counters: dict[Any, tuple[Counter, tuple[str, str] | None]] = {}
         #: Counters that only count pods with a certain label, by that label; under None those that may count any.
         self._by_label: dict[tuple[str, str] | None, dict[Any, Counter]] = {}
+        #: Pods on nodes by the values of labels that counters were asked for, so that a new one need not see them all.
+        self._labelled: dict[str, dict[str, dict[str, Resident]]] = {}
         self.held: dict[Any, HeldTerm] = {}
         #: Counts changes of which terms are held at all.
         self.held_version = 0
@@ -164,10 +166,34 @@ class Census:
         label = next(iter(sorted(labels.items())), None)
         self._counters[key] = (counter, label)
         self._by_label.setdefault(label, {})[key] = counter
-        for each in self.residents.values():
+        for each in self._having(label):
             if asks(each.namespace, each.labels, each.leaving):
                 counter.add(each.slot, 1)
         return counter
+
+    def _having(self, label: tuple[str, str] | None) -> Iterable[Resident]:
+        """Pods on nodes that have a label, or all."""
+        if label is None:
+            return self.residents.values()
+        name, value = label
+        if name not in self._labelled:
+            self._labelled[name] = {}
+            for each in self.residents.values():
+                self._put_labelled(name, each)
+        return self._labelled[name].get(value, {}).values()
+
+    def _put_labelled(self, name: str, resident: Resident) -> None:
+        value = resident.labels.get(name)
+        if value is not None:
+            self._labelled[name].setdefault(value, {})[resident.uid] = resident
+
+    def _drop_labelled(self, name: str, resident: Resident) -> None:
+        value = resident.labels.get(name)
+        if value is not None:
+            held = self._labelled[name][value]
+            del held[resident.uid]
+            if not held:
+                del self._labelled[name][value]
 
     def forget_counters(self) -> None:
         """Count everything anew when asked again: labels of namespaces changed."""
@@ -187,6 +213,8 @@ class Census:
             self.by_slot[slot] = {uid: resident}
         else:
             here[uid] = resident
+        for name in self._labelled:
+            self._put_labelled(name, resident)
         priority = resident.facts.priority
         self.priorities[priority] = self.priorities.get(priority, 0) + 1
         if self._counters:
@@ -196,6 +224,8 @@ class Census:
 
     def remove(self, resident: Resident) -> None:
         del self.residents[resident.uid]
+        for name in self._labelled:
+            self._drop_labelled(name, resident)
         here = self.by_slot[resident.slot]
         del here[resident.uid]
         if not here:
@@ -215,7 +245,11 @@ class Census:
             resident.pod = pod
             return False
         self._count(resident, -1)
+        for name in self._labelled:
+            self._drop_labelled(name, resident)
         resident.pod, resident.leaving = pod, leaving
+        for name in self._labelled:
+            self._put_labelled(name, resident)
         self._count(resident, 1)
         return True
 

@@ -92,37 +92,45 @@ class Noticer:
     def see(self, old: Object | None, pod: Object) -> None:
         """A pod is there, or has changed."""
         if pod["spec"].get("nodeName"):
-            self._see_resident(pod)
+            self._see_resident(old, pod)
         elif is_over(pod):
             self._lose(pod)
         elif pod["spec"].get("schedulerName", "default-scheduler") in self._profiles:
             self._see_waiting(old, pod)
 
-    def _see_resident(self, pod: Object) -> None:
+    def _see_resident(self, old: Object | None, pod: Object) -> None:
         state = self._state
-        uid = pod["metadata"]["uid"]
+        metadata = pod["metadata"]
+        uid = metadata["uid"]
         resident = state.census.residents.get(uid)
+        over = is_over(pod)
+        if resident is None and over:
+            return
         if resident is not None and resident.assumed and state.confirm(resident, pod):
             if self._queue.wide_kinds:
                 self.notes.pods = True
             return
-        if resident is not None and is_over(pod):
+        if resident is not None and over:
             self.notes.freed[resident.slot] = None
             state.leave(resident)
+        elif resident is not None and old is resident.pod and _differs_in_status(old, pod):
+            resident.pod = pod
+            return
         elif resident is not None:
             known, amounts, slot = state.version, state.table.log_end(), resident.slot
+            labels = resident.pod["metadata"].get("labels")
             state.put_pod(pod)
-            if state.version == known:
+            freed = state.table.log_end() != amounts
+            # A pod that is asked to go wakes nobody; that it goes will.
+            if state.version == known or not (freed or labels != metadata.get("labels")):
                 return
             self.notes.pods = True
-            if state.table.log_end() != amounts:
+            if freed:
                 self.notes.freed[slot] = None
-        elif not is_over(pod):
+        else:
             self._queue.remove(uid)
             state.put_pod(pod)
             self.notes.pods = True
-        else:
-            return
         if self._queue.kinds:
             self._soon()
 
@@ -179,6 +187,16 @@ class Noticer:
         self._state.touch_volumes()
         self.notes.volumes = True
         self._soon()
+
+
+def _differs_in_status(old: Object, new: Object) -> bool:
+    """Whether a pod on a node was changed in nothing that counts there."""
+    before, after = old["metadata"], new["metadata"]
+    return (
+        old["spec"] is new["spec"]
+        and before.get("labels") is after.get("labels")
+        and ("deletionTimestamp" in before) == ("deletionTimestamp" in after)
+    )
 
 
 def _asks_differently(old: Object, new: Object) -> bool:

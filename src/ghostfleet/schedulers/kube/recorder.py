@@ -82,7 +82,7 @@ class Recorder:
         while True:
             name = event["metadata"]["name"] = f"{subject}.{nanoseconds:x}"
             try:
-                self._store.create("events", event)
+                self._store.add("events", event)
             except ApiError as error:
                 if error.reason != "AlreadyExists":
                     raise

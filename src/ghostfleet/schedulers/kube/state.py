@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from random import Random
 
 from ghostfleet.core.changes import Object
+from ghostfleet.core.labelindex import SelectorIndex
 from ghostfleet.core.selectors import LabelSelector, Requirement, selector_from_object
 from ghostfleet.core.store import Store
 from ghostfleet.schedulers.kube.counting import Resident
@@ -51,8 +52,8 @@ class ClusterState(Surroundings):
         #: Where the next search over nodes starts.
         self.start = 0
         self._plans: dict[tuple[object, ...], Plan] = {}
-        #: Selectors of services, by namespace and name.
-        self._services: dict[str, dict[str, Mapping[str, str]]] = {}
+        #: Selectors of services, by namespace.
+        self._services: dict[str, SelectorIndex] = {}
 
     @classmethod
     def from_store(cls, store: Store, rng: Random) -> ClusterState:
@@ -155,11 +156,11 @@ class ClusterState(Surroundings):
     def put_service(self, namespace: str, name: str, service: Object | None) -> None:
         """A service came, changed or, without one, went."""
         selector = ((service or {}).get("spec") or {}).get("selector")
-        here = self._services.setdefault(namespace, {})
+        here = self._services.setdefault(namespace, SelectorIndex())
         if selector:
-            here[name] = selector
+            here.add(name, selector)
         else:
-            here.pop(name, None)
+            here.remove(name)
         if not here:
             del self._services[namespace]
 
@@ -230,9 +231,9 @@ class ClusterState(Surroundings):
             return None
         labels = metadata.get("labels") or {}
         merged: dict[str, str] = {}
-        for chosen in self._services.get(namespace, {}).values():
-            if chosen.items() <= labels.items():
-                merged.update(chosen)
+        services = self._services.get(namespace)
+        for _, chosen in services.matching(labels) if services is not None else ():
+            merged.update(chosen)
         requirements = [Requirement(key, "=", (value,)) for key, value in merged.items()]
         if "ownerReferences" in metadata:
             requirements.extend(self._of_owner(metadata, merged))

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ghostfleet.controllers.volumes.lookups import FreeVolumes
 from ghostfleet.core.changes import Object
 from ghostfleet.core.quantity import parse
 from ghostfleet.core.selectors import selector_from_object
@@ -63,6 +64,7 @@ class Volumes:
         self, store: Store, table: NodeTable, matcher: Matcher, used_by_others: Callable[[str, str], bool]
     ) -> None:
         self._store = store
+        self._free = FreeVolumes(store)
         self._table = table
         self._matcher = matcher
         self._used_by_others = used_by_others
@@ -200,7 +202,7 @@ class Volumes:
 
     def _free_volumes(self, claim: Object) -> list[Object]:
         """Volumes that a claim could take, the smallest first."""
-        fitting = [each for each in self._store.list("persistentvolumes") if _could_take(claim, each)]
+        fitting = [each for each in self._free.for_claim(claim) if _could_take(claim, each)]
         return sorted(fitting, key=lambda volume: (not _is_for(volume, claim), _capacity(volume)))
 
     # -- after -------------------------------------------------------------------------------------------------------

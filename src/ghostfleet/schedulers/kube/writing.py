@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ghostfleet.api.subresources import bound
+from ghostfleet.api.subresources import scheduled
 from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.ratelimit import TokenBucket
@@ -92,11 +92,16 @@ class Writer:
         """Write bindings of pods, which are as they are stored, then the events about them."""
         store = self._store
         now = rfc3339(store.clock.now())
+        # Pods that were made alike have one status between them, and go on so.
+        statuses: dict[int, Object] = {}
         for pod, node in placements:
-            new = bound(pod, node, now, {})
-            if "nominatedNodeName" in new["status"]:
-                del new["status"]["nominatedNodeName"]
-            store.update("pods", new)
+            before = pod["status"]
+            status = statuses.get(id(before))
+            if status is None:
+                status = statuses[id(before)] = scheduled(before, now)
+                status.pop("nominatedNodeName", None)
+            new = {**pod, "metadata": {**pod["metadata"]}, "spec": {**pod["spec"], "nodeName": node}, "status": status}
+            store.replace("pods", pod, new)
         if len(self._recorders) == 1:
             next(iter(self._recorders.values())).record_bindings(placements)
         else:

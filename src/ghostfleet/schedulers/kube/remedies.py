@@ -1,0 +1,189 @@
+"""Remedies: changes that would place a pod which is pending, each checked by scheduling the changed pod.
+
+A *remedy* is one small change, of the pod or of the cluster, together with the node that the pod would get. Changes are
+tried alone, from those that cost least: tolerate a taint, ask for less, drop one demand, uncordon a node, add a node.
+When none of them helps alone, pairs are tried. Nothing is written anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+from ghostfleet.core.changes import Object
+from ghostfleet.core.quantity import milli, value
+from ghostfleet.schedulers.kube.cycle import schedule_one
+from ghostfleet.schedulers.kube.evidence import amount_text, largest_block, refusals
+from ghostfleet.schedulers.kube.plan import Plan
+from ghostfleet.schedulers.kube.profile import Profile
+from ghostfleet.schedulers.kube.requests import CPU
+from ghostfleet.schedulers.kube.state import ClusterState
+
+__all__ = ["Remedy", "find_remedies"]
+
+#: So many changes are tried at most; pairs grow with the square of it.
+_CHANGES = 24
+_NEW_NODE = "one-more-node"
+_CORDON = "node.kubernetes.io/unschedulable"
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """What to do, and where the pod would then go."""
+
+    change: str
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    text: str
+    pod: Callable[[Object], Object] = lambda pod: pod
+    #: Nodes that are added, or take the place of those of their names.
+    nodes: tuple[Object, ...] = ()
+
+
+def find_remedies(state: ClusterState, pod: Object, profile: Profile) -> list[Remedy]:
+    """Single changes that would place the pod; pairs where no single one does. The state is left as it was."""
+    changes = list(_changes(state, state.plan(profile, pod), pod))[:_CHANGES]
+    found = [remedy for change in changes if (remedy := _tried(state, pod, profile, (change,))) is not None]
+    if found:
+        return found
+    pairs = combinations(changes, 2)
+    return [remedy for pair in pairs if (remedy := _tried(state, pod, profile, pair)) is not None]
+
+
+def _tried(state: ClusterState, pod: Object, profile: Profile, changes: tuple[_Change, ...]) -> Remedy | None:
+    """Schedule the pod as if the changes were made."""
+    nodes = [node for change in changes for node in change.nodes]
+    before = {node["metadata"]["name"]: _node(state, node["metadata"]["name"]) for node in nodes}
+    for change in changes:
+        pod = change.pod(pod)
+    for node in nodes:
+        state.put_node(node)
+    try:
+        placed = schedule_one(state, pod, profile).node
+    finally:
+        for name, earlier in before.items():
+            if earlier is None:
+                state.drop_node(name)
+            else:
+                state.put_node(earlier)
+    return Remedy(" and ".join(change.text for change in changes), placed) if placed is not None else None
+
+
+def _changes(state: ClusterState, plan: Plan, pod: Object) -> Iterator[_Change]:
+    yield from _tolerations(state, pod)
+    yield from _smaller_requests(state, plan, pod["metadata"]["uid"])
+    yield from _dropped_demands(pod)
+    yield from _uncordoned(state)
+    yield from _one_more_node(state)
+
+
+def _tolerations(state: ClusterState, pod: Object) -> Iterator[_Change]:
+    """Tolerate a taint that keeps the pod away from some node."""
+    seen: dict[tuple[str, str, str], None] = {}
+    tolerated = pod["spec"].get("tolerations") or []
+    for taints in state.table.taints:
+        for taint in taints:
+            if (
+                taint.get("effect") in ("NoSchedule", "NoExecute")
+                and taint["key"] != "node.kubernetes.io/unschedulable"
+            ):
+                seen[taint["key"], taint.get("value", ""), taint["effect"]] = None
+    for key, given, effect in seen:
+        toleration = {"key": key, "operator": "Equal", "value": given, "effect": effect}
+        yield _Change(
+            f"tolerate the taint {key}{f'={given}' if given else ''}:{effect}",
+            partial(_with_spec, tolerations=[*tolerated, toleration]),
+        )
+
+
+def _smaller_requests(state: ClusterState, plan: Plan, uid: str) -> Iterator[_Change]:
+    """Ask for no more than the largest block that is free, on any node or on those that object to nothing else."""
+    slots = state.table.slots
+    refused = refusals(state, plan, uid)
+    short = [slots[node] for node, why in refused.items() if why is not None and why.plugin == "NodeResourcesFit"]
+    for column, asked, name in plan.needs:
+        blocks = {largest_block(state, column, places) for places in (short, [slots[node] for node in refused])}
+        for block, where in sorted(blocks):
+            if 0 < block < asked:
+                yield _Change(
+                    f"ask for {amount_text(name, block)} instead of {amount_text(name, asked)} {name} "
+                    f"(the largest free block, on {state.table.names[where]})",
+                    partial(_asking_less, resource=name, less=asked - block),
+                )
+
+
+def _dropped_demands(pod: Object) -> Iterator[_Change]:
+    """Give up one demand on the node."""
+    spec = pod["spec"]
+    for key, wanted in (spec.get("nodeSelector") or {}).items():
+        left = {other: text for other, text in spec["nodeSelector"].items() if other != key}
+        yield _Change(f"drop the node selector {key}={wanted}", partial(_with_spec, nodeSelector=left))
+    affinity = spec.get("affinity") or {}
+    names = {"nodeAffinity": "node affinity", "podAffinity": "pod affinity", "podAntiAffinity": "pod anti-affinity"}
+    for field, called in names.items():
+        if (affinity.get(field) or {}).get("requiredDuringSchedulingIgnoredDuringExecution"):
+            left = {**affinity, field: {**affinity[field], "requiredDuringSchedulingIgnoredDuringExecution": None}}
+            yield _Change(f"drop the required {called}", partial(_with_spec, affinity=left))
+    for number, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
+        if constraint.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule":
+            loose = [*spec["topologySpreadConstraints"]]
+            loose[number] = {**constraint, "whenUnsatisfiable": "ScheduleAnyway"}
+            yield _Change(
+                f"let the spread over {constraint['topologyKey']} be ScheduleAnyway",
+                partial(_with_spec, topologySpreadConstraints=loose),
+            )
+
+
+def _uncordoned(state: ClusterState) -> Iterator[_Change]:
+    for slot, node in enumerate(state.table.nodes):
+        if node is not None and state.table.unschedulable[slot]:
+            taints = [each for each in node["spec"].get("taints") or () if each["key"] != _CORDON]
+            spec = {**node["spec"], "unschedulable": False, "taints": taints}
+            yield _Change(f"uncordon the node {node['metadata']['name']}", nodes=({**node, "spec": spec},))
+
+
+def _one_more_node(state: ClusterState) -> Iterator[_Change]:
+    """A fresh copy of each shape of node that there is."""
+    shapes: dict[tuple[tuple[str, str], ...], None] = {}
+    for node in state.table.nodes:
+        if node is None:
+            continue
+        shape = tuple(sorted((node["status"].get("allocatable") or {}).items()))
+        if shape in shapes:
+            continue
+        shapes[shape] = None
+        labels = {**(node["metadata"].get("labels") or {}), "kubernetes.io/hostname": _NEW_NODE}
+        metadata = {**node["metadata"], "name": _NEW_NODE, "uid": _NEW_NODE, "labels": labels}
+        fresh = {**node, "metadata": metadata, "spec": {**node["spec"], "unschedulable": False}}
+        yield _Change(f"add one more node like {node['metadata']['name']}", nodes=(fresh,))
+
+
+def _node(state: ClusterState, name: str) -> Object | None:
+    slot = state.table.slots.get(name)
+    return state.table.nodes[slot] if slot is not None else None
+
+
+def _with_spec(pod: Object, **fields: Any) -> Object:
+    return {**pod, "spec": {**pod["spec"], **fields}}
+
+
+def _asking_less(pod: Object, resource: str, less: int) -> Object:
+    """The pod with a smaller request, taken from its containers one after another."""
+    containers = []
+    for container in pod["spec"]["containers"]:
+        resources = container.get("resources") or {}
+        requests = resources.get("requests") or {}
+        if resource in requests and less > 0:
+            there = milli(requests[resource]) if resource == CPU else value(requests[resource])
+            cut = min(there, less)
+            less -= cut
+            left = {**requests, resource: amount_text(resource, there - cut)}
+            container = {**container, "resources": {**resources, "requests": left}}
+        containers.append(container)
+    return _with_spec(pod, containers=containers)
