@@ -6,16 +6,22 @@ On a virtual clock nothing happens until the clock is run; on a wall clock somet
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ghostfleet.api.builtin import load_registry
 from ghostfleet.api.conversion import storage_key
 from ghostfleet.api.defaults import apply_defaults, prepare_for_create
 from ghostfleet.api.verbs import Api
 from ghostfleet.cluster.make import Make
+from ghostfleet.controllers import kubeflow, runai
+from ghostfleet.controllers.awaiting import Awaiting
 from ghostfleet.controllers.bootstrap import announce, bootstrap
+from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.definitions import DefinitionController
 from ghostfleet.controllers.events import Recorder
 from ghostfleet.controllers.garbage import GarbageCollector
 from ghostfleet.controllers.namespaces import NamespaceController
+from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.termination import STOPPING, PodTerminator
 from ghostfleet.controllers.workloads import Workloads
 from ghostfleet.core.bucket import index_by_label, index_by_node
@@ -23,12 +29,14 @@ from ghostfleet.core.clock import Clock, VirtualClock
 from ghostfleet.core.profile import load_profile
 from ghostfleet.core.randomness import Streams
 from ghostfleet.core.store import Store
-from ghostfleet.schedulers.interface import Runner, load_scheduler
-from ghostfleet.schedulers.kube.config import load_configuration
-from ghostfleet.schedulers.kube.scheduler import KubeScheduler
 from ghostfleet.stages.catalogue import stage_definition
 from ghostfleet.stages.fleet import Fleet
 from ghostfleet.stages.nodes import NodeShape, fake_nodes
+
+if TYPE_CHECKING:
+    from ghostfleet.dispatchers.mcad import Mcad
+    from ghostfleet.schedulers.interface import Runner
+    from ghostfleet.schedulers.kube import KubeScheduler
 
 __all__ = ["Cluster", "add_nodes"]
 
@@ -58,7 +66,14 @@ class Cluster:
         bootstrap(self.store)
         self.fleet = self._fleet() if "stages" not in make.without else None
         self._workloads = self._controllers() if "controllers" not in make.without else None
-        self._schedulers = self._make_schedulers()
+        self._operators = self._make_operators()
+        self._schedulers: tuple[KubeScheduler | Runner, ...] = ()
+        if isinstance(self.clock, VirtualClock) or make.scheduler_config is not None or make.schedulers:
+            self._start_schedulers()
+        else:
+            # Nothing can be wrong with it, and it takes long to load: after the API is up, as in a real cluster.
+            self.clock.call_soon(self._start_schedulers)
+        self.dispatcher = self._make_dispatcher()
         self._settle()
 
     def announce(self, address: str, port: int) -> None:
@@ -75,7 +90,40 @@ class Cluster:
     def _controllers(self) -> Workloads:
         return Workloads(self.store, load_profile(self.make.profile), self.fleet)
 
-    def _make_schedulers(self) -> tuple[KubeScheduler | Runner, ...]:
+    def _make_operators(self) -> tuple[Awaiting, ...]:
+        """The parts that bring kinds of their own; their controllers are loaded when one of these is used."""
+        operators = []
+        if "kubeflow" not in self.make.without:
+            kubeflow.install_kinds(self.store)
+            operators.append(Awaiting(self.store, [kubeflow.PYTORCH_JOBS], self._kubeflow))
+        if "runai" not in self.make.without:
+            runai.install_kinds(self.store)
+            operators.append(Awaiting(self.store, [*runai.WORKLOADS, runai.RUNAI_JOBS], self._runai))
+        self._settle()
+        return tuple(operators)
+
+    def _kubeflow(self) -> object:
+        from ghostfleet.controllers.kubeflow.controller import PyTorchJobController
+
+        return PyTorchJobController(self.store, *self._pod_makers(), load_profile(self.make.profile))
+
+    def _runai(self) -> object:
+        from ghostfleet.controllers.runai.part import RunaiPart
+
+        return RunaiPart(self.store, *self._pod_makers(), load_profile(self.make.profile))
+
+    def _pod_makers(self) -> tuple[PodRoutes, PodCreator]:
+        """What controllers that make pods share; without the workload controllers each has its own."""
+        if self._workloads is not None:
+            return self._workloads.routes, self._workloads.creator
+        return PodRoutes(self.store), PodCreator(self.store)
+
+    def _start_schedulers(self) -> None:
+        if "scheduler" in self.make.without and not self.make.schedulers:
+            return
+        from ghostfleet.schedulers.interface import Runner, load_scheduler
+        from ghostfleet.schedulers.kube import KubeScheduler, load_configuration
+
         schedulers: list[KubeScheduler | Runner] = []
         if "scheduler" not in self.make.without:
             profile = load_profile(self.make.profile)
@@ -90,7 +138,14 @@ class Cluster:
                 )
             )
         schedulers += [Runner(self.store, self.clock, load_scheduler(each)) for each in self.make.schedulers]
-        return tuple(schedulers)
+        self._schedulers = tuple(schedulers)
+
+    def _make_dispatcher(self) -> Mcad | None:
+        if not self.make.dispatcher:
+            return None
+        from ghostfleet.dispatchers.mcad import Mcad, load_dispatcher_profile
+
+        return Mcad(self.api, load_dispatcher_profile(self.make.dispatcher))
 
     def _settle(self) -> None:
         if isinstance(self.clock, VirtualClock):

@@ -1,7 +1,8 @@
 """The make of a cluster: which parts it has, and how they work.
 
 The *parts* can be left out one by one, so that foreign programs may play them: `controllers` are what
-kube-controller-manager runs for workloads, `scheduler` is the default scheduler, `stages` is the fleet of fake nodes.
+kube-controller-manager runs for workloads, `scheduler` is the default scheduler, `stages` is the fleet of fake nodes,
+`kubeflow` and `runai` are the kinds of the training operator and of Run:ai with their controllers.
 What the API itself needs (garbage collection, namespaces, definitions) is always there.
 """
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BARE", "PARTS", "Make"]
 
-PARTS = ("controllers", "scheduler", "stages")
+PARTS = ("controllers", "scheduler", "stages", "kubeflow", "runai")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class Make:
     scheduler_config: Path | None = None
     #: Schedulers of the user's own, as `path.py:Class`.
     schedulers: Sequence[str] = ()
+    #: The dispatcher in front of the schedulers, by its profile; "" is none.
+    dispatcher: str = ""
     #: Parts that are left out.
     without: frozenset[str] = frozenset()
 

@@ -111,7 +111,11 @@ def watch_lines(access: Access, path: str, opened: Callable[[http.client.HTTPCon
             if answer.status >= 400:
                 _read(answer.status, answer.read())
             for line in answer:
-                yield orjson.loads(line)
+                try:
+                    event = orjson.loads(line)
+                except orjson.JSONDecodeError:
+                    raise ConnectionFailed(f"{access.url}: a watch broke off in the midst of an event") from None
+                yield event
     finally:
         connection.close()
 

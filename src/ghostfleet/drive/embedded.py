@@ -41,7 +41,8 @@ class Embedded:
 
     @property
     def facts(self) -> Facts:
-        return Facts("embedded", "virtual", VERSION, ghostfleet=True, profile=self.cluster.make.profile)
+        make = self.cluster.make
+        return Facts("embedded", "virtual", VERSION, True, make.profile, make.dispatcher)
 
     def now(self) -> int:
         return self._clock.now()

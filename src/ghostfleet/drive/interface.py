@@ -93,6 +93,8 @@ class Facts:
     ghostfleet: bool
     #: How fast its components are modelled: the profile's name; "" on a real cluster.
     profile: str = ""
+    #: The dispatcher in front of its scheduler; "" where none is known.
+    dispatcher: str = ""
 
 
 class Cluster(Protocol):

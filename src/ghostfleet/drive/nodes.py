@@ -62,8 +62,12 @@ def remove(connection: Connection, names: Iterable[str], progress: Progress) -> 
 
 
 def mark_failed(connection: Connection, name: str, failed: bool) -> None:
-    """A node stops, or goes on: no heartbeat and no lease come from one that is marked."""
-    connection.patch(f"{_NODES}/{name}", {"metadata": {"annotations": {FAILED_ANNOTATION: "true" if failed else None}}})
+    """A node stops, or goes on: no heartbeat and no lease come from one that is marked.
+
+    The annotation is for our own fleet, the label for KWOK, which chooses its nodes by labels.
+    """
+    mark = {FAILED_ANNOTATION: "true" if failed else None}
+    connection.patch(f"{_NODES}/{name}", {"metadata": {"annotations": mark, "labels": mark}})
 
 
 def from_template(template: Object, count: int, first: int) -> Iterator[Object]:

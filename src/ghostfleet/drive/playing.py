@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from ghostfleet.core.clock import Clock, VirtualClock
+from ghostfleet.core.collector import sparing_collector
 
 __all__ = ["Joined", "Sleep", "Task", "play"]
 
@@ -112,7 +113,7 @@ class Joined(Generic[T]):
 def play(clock: VirtualClock, work: Coroutine[Any, Any, T]) -> T:
     """Play a coroutine to its end, letting virtual time pass as it waits."""
     task = Task(work, lambda: None)
-    with _interrupts_noted() as interrupted:
+    with _interrupts_noted() as interrupted, sparing_collector():
         task.step()
         clock.run(stop=lambda: task.done or bool(interrupted))
     if interrupted:

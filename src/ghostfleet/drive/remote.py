@@ -48,6 +48,7 @@ class Remote:
             version=version,
             ghostfleet=bool(about),
             profile=about.get("profile", ""),
+            dispatcher=about.get("dispatcher", ""),
         )
 
     def now(self) -> int:

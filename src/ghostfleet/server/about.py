@@ -1,7 +1,8 @@
 """`/ghostfleet`: what no other API server has, for our own tools.
 
 The *time* of the cluster and its *gait* let a client tell cluster time when the clock is scaled; the profile says how
-fast the cluster's components are modelled. A server without this path is not ours.
+fast the cluster's components are modelled, and the dispatcher which one stands in front of the scheduler. A server
+without this path is not ours.
 """
 
 from __future__ import annotations
@@ -15,8 +16,15 @@ __all__ = ["PATH", "about_answer"]
 PATH = "ghostfleet"
 
 
-def about_answer(clock: Clock, profile: str) -> Answer:
+def about_answer(clock: Clock, profile: str, dispatcher: str) -> Answer:
     scale = clock.scale if isinstance(clock, WallClock) else 0.0
     return object_answer(
-        200, {"ghostfleet": __version__, "profile": profile, "microseconds": clock.now(), "scale": scale}
+        200,
+        {
+            "ghostfleet": __version__,
+            "profile": profile,
+            "dispatcher": dispatcher,
+            "microseconds": clock.now(),
+            "scale": scale,
+        },
     )

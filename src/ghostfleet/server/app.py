@@ -37,14 +37,20 @@ class App:
     """Serves one cluster's API."""
 
     def __init__(
-        self, api: Api, authenticator: Authenticator, *, anonymous: User | None = None, profile: str = ""
+        self,
+        api: Api,
+        authenticator: Authenticator,
+        *,
+        anonymous: User | None = None,
+        profile: str = "",
+        dispatcher: str = "",
     ) -> None:
         """`anonymous` is who a request without any token comes from; without it such a request is refused.
 
         kubectl and client-go send tokens over TLS only, so that a server without TLS needs it.
         """
         self._api = api
-        self._profile = profile
+        self._modelled = (profile, dispatcher)
         self._anonymous = anonymous
         self._authenticator = authenticator
         self.streams = Streams()
@@ -128,7 +134,7 @@ class App:
         if parts == ["metrics"]:
             return self._counters.answer(self._api, self.streams)
         if parts == [ABOUT]:
-            return about_answer(self._api.clock, self._profile)
+            return about_answer(self._api.clock, *self._modelled)
         answer = self._documents.answer(request, parts)
         if answer is None:
             group = parts[1] if parts[0] == "apis" and len(parts) > 1 else ""

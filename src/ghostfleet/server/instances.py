@@ -23,6 +23,8 @@ from ghostfleet.server.secretfile import write_secret
 
 __all__ = ["Instance", "InstanceError", "Record", "instances", "state_directory"]
 
+#: What a process that claims a cluster finds there and goes on to use.
+_KEPT = frozenset(("lock", "log"))
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?\Z")
 
 
@@ -40,6 +42,7 @@ class Record:
     clock: str
     started: str
     version: str
+    runtime: str = "embedded"
 
 
 class Instance:
@@ -63,6 +66,11 @@ class Instance:
     def log(self) -> Path:
         return self.directory / "log"
 
+    @property
+    def logs(self) -> Path:
+        """Where the parts of a real control plane write to."""
+        return self.directory / "logs"
+
     def claim(self) -> None:
         """Make this process the one that runs the cluster, or say who does."""
         try:
@@ -79,7 +87,11 @@ class Instance:
             ) from None
         self._lock = lock
         # What an earlier run left behind, perhaps because it was killed, says nothing about this one.
-        (self.directory / "record.json").unlink(missing_ok=True)
+        for left in self.directory.iterdir():
+            if left.is_dir():
+                shutil.rmtree(left)
+            elif left.name not in _KEPT:
+                left.unlink(missing_ok=True)
 
     def unclaim(self) -> None:
         """Let another process claim the cluster."""
@@ -90,6 +102,20 @@ class Instance:
     def publish(self, record: Record) -> None:
         """Tell others that the cluster is ready."""
         write_secret(self.directory / "record.json", orjson.dumps(asdict(record)))
+
+    def mourn(self, why: str) -> None:
+        """The cluster is dead: its name is free, but its files stay, so that one can see what happened."""
+        for name in ("record.json", "kubeconfig"):
+            (self.directory / name).unlink(missing_ok=True)
+        write_secret(self.directory / "epitaph", why.encode())
+        self.unclaim()
+
+    def epitaph(self) -> str:
+        """Why the cluster died; empty if it did not."""
+        try:
+            return (self.directory / "epitaph").read_text()
+        except OSError:
+            return ""
 
     def release(self) -> None:
         """Forget the cluster: its files go, and its name is free."""
@@ -115,10 +141,11 @@ class Instance:
         path = self.directory / "record.json"
         try:
             read = orjson.loads(path.read_bytes())
-            return Record(**{each.name: read[each.name] for each in fields(Record)})
+            known = {each.name for each in fields(Record)}
+            return Record(**{key: value for key, value in read.items() if key in known})
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, AttributeError, TypeError) as error:
             raise InstanceError(f"cannot read {path}: {error}; `ghostfleet down {self.name}` clears it away") from error
 
     def signal(self, number: signal.Signals) -> None:

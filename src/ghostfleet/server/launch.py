@@ -22,14 +22,15 @@ from typing import IO
 
 from ghostfleet.cluster import PARTS, Make
 from ghostfleet.core.clock import SECOND, WallClock, parse_clock
-from ghostfleet.core.collector import relax_collector
+from ghostfleet.core.collector import pause_collector, relax_collector
 from ghostfleet.core.profile import profile_names
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.server.instances import Instance, InstanceError, Record
 
-__all__ = ["LaunchError", "Settings", "check", "end", "launch", "launch_detached", "missing_speedups"]
+__all__ = ["LaunchError", "Settings", "check", "end", "forget", "launch", "launch_detached", "missing_speedups"]
 
-_START_PATIENCE = 20 * SECOND
+#: How long a start may take, by runtime.
+_START_PATIENCE = {"embedded": 20 * SECOND, "kubernetes": 300 * SECOND}
 _END_PATIENCE = 5 * SECOND
 _LOOK_AGAIN = SECOND // 50
 
@@ -54,7 +55,10 @@ class Settings:
     stages: tuple[str, ...] = ()
     scheduler: tuple[str, ...] = ()
     scheduler_config: str = ""
+    dispatcher: str = ""
     disable: tuple[str, ...] = ()
+    runtime: str = "embedded"
+    bin_dir: str = ""
 
     def arguments(self) -> list[str]:
         """The words of a command line that asks for these settings."""
@@ -77,6 +81,7 @@ class Settings:
             stages=self.stages or ("fast",),
             scheduler_config=Path(self.scheduler_config) if self.scheduler_config else None,
             schedulers=self.scheduler,
+            dispatcher=self.dispatcher,
             without=frozenset(self.disable),
         )
 
@@ -94,12 +99,39 @@ def check(settings: Settings) -> WallClock:
             f"--address {settings.address} can be reached by others, and without TLS they could read the token; "
             "leave out --no-tls, or leave the address at 127.0.0.1"
         )
+    if settings.runtime == "kubernetes":
+        _check_real(settings)
+    elif settings.bin_dir:
+        raise LaunchError("--bin-dir is where the programs of a real control plane are; add --runtime kubernetes")
     unknown = [part for part in settings.disable if part not in PARTS]
     if unknown:
         raise LaunchError(f"--disable {unknown[0]}: expected {', '.join(PARTS)}")
     if settings.profile not in profile_names():
         raise LaunchError(f"--profile {settings.profile}: expected one of {', '.join(profile_names())}")
+    if settings.dispatcher:
+        _check_dispatcher(settings.dispatcher)
     return clock
+
+
+def _check_dispatcher(dispatcher: str) -> None:
+    from ghostfleet.dispatchers.mcad.profiles import load_dispatcher_profile
+
+    try:
+        load_dispatcher_profile(dispatcher)
+    except ValueError as error:
+        raise LaunchError(f"--dispatcher: {error}") from None
+
+
+#: What is about simulated parts, and cannot be asked of real ones.
+_SIMULATED = ("clock", "tls", "seed", "profile", "scheduler", "dispatcher")
+
+
+def _check_real(settings: Settings) -> None:
+    defaults = Settings()
+    for name in _SIMULATED:
+        if getattr(settings, name) != getattr(defaults, name):
+            option = "--no-tls" if name == "tls" else f"--{name}"
+            raise LaunchError(f"{option} cannot be used with --runtime kubernetes: real programs run as they are")
 
 
 def _is_loopback(address: str) -> bool:
@@ -125,10 +157,11 @@ def launch(settings: Settings, on_ready: Callable[[], None]) -> None:
         instance.write_pid()
         _run(settings, instance, clock, on_ready)
     finally:
-        _forget(instance)
+        forget(instance)
 
 
 def _run(settings: Settings, instance: Instance, clock: WallClock, on_ready: Callable[[], None]) -> None:
+    pause_collector()
     from ghostfleet.api.builtin import VERSION
     from ghostfleet.cluster import Cluster, add_nodes
     from ghostfleet.server import kubeconfig
@@ -149,7 +182,7 @@ def _run(settings: Settings, instance: Instance, clock: WallClock, on_ready: Cal
     tls = (certificates.certificate, certificates.key) if certificates is not None else None
     try:
         server = HttpServer(
-            App(cluster.api, Authenticator(token), profile=cluster.make.profile),
+            App(cluster.api, Authenticator(token), profile=cluster.make.profile, dispatcher=cluster.make.dispatcher),
             address=settings.address,
             port=settings.port,
             tls=tls,
@@ -181,7 +214,7 @@ def launch_detached(settings: Settings) -> None:
         instance.log.chmod(0o600)
         child = _spawn(settings, log)
         clock = WallClock()
-        deadline = clock.now() + _START_PATIENCE
+        deadline = clock.now() + _START_PATIENCE[settings.runtime]
         while instance.record() is None:
             if child.poll() is not None:
                 raise LaunchError(f"cluster {settings.name} did not start: {_last_words(log)}")
@@ -215,11 +248,11 @@ def end(instance: Instance) -> bool:
             clock.run(clock.now() + _LOOK_AGAIN)
     if instance.running:
         raise InstanceError(f"cluster {instance.name} does not end; its process holds {instance.directory / 'lock'}")
-    _forget(instance)
+    forget(instance)
     return was_running
 
 
-def _forget(instance: Instance) -> None:
+def forget(instance: Instance) -> None:
     """Remove a cluster's files, and its context from the user's kubeconfig if it was merged there."""
     from ghostfleet.server import kubeconfig
 

@@ -46,7 +46,8 @@ class Presenter:
             items = [_partial(obj, api_version) for obj in items]
         elif not resource.custom:
             items = [_bare(obj) for obj in items]
-        shown = {"kind": kind, "apiVersion": api_version, "metadata": _list_metadata(page), "items": items}
+        metadata = _list_metadata(page, always=resource.custom and not form.conversion)
+        shown = {"kind": kind, "apiVersion": api_version, "metadata": metadata, "items": items}
         return object_answer(200, shown, form)
 
     def _converted(self, call: Call, form: Form, obj: Object) -> Object:
@@ -94,9 +95,10 @@ def _bare(obj: Object) -> Object:
     return bare
 
 
-def _list_metadata(page: Page) -> Object:
+def _list_metadata(page: Page, *, always: bool) -> Object:
+    """What a list says of itself; that of a custom resource always tells where it goes on, be it nowhere."""
     metadata: Object = {"resourceVersion": str(page.revision)}
-    if page.continue_:
+    if page.continue_ or always:
         metadata["continue"] = page.continue_
     if page.remaining is not None:
         metadata["remainingItemCount"] = page.remaining

@@ -7,6 +7,7 @@ options of a delete may come as a body instead; then the query does not count.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, cast
 
 import orjson
@@ -56,6 +57,7 @@ def _quoted(text: str) -> str:
     return orjson.dumps(text).decode()
 
 
+@lru_cache(maxsize=256)
 def manager(user_agent: str) -> str:
     """Whom a write belongs to when the client does not say: the first word of its User-Agent."""
     word = user_agent.partition("/")[0]

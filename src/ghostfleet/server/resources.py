@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import orjson
+
 from ghostfleet.api.kinds import Resource
-from ghostfleet.api.options import ListOptions, PatchType, WriteOptions
+from ghostfleet.api.listing import check_revision
+from ghostfleet.api.options import DeleteOptions, ListOptions, PatchType, WriteOptions
 from ghostfleet.api.verbs import Api
 from ghostfleet.core.errors import ApiError, bad_request, method_not_allowed
 from ghostfleet.server.bodies import read_delete_options, read_object, read_patch
@@ -17,12 +20,12 @@ from ghostfleet.server.calls import Call
 from ghostfleet.server.logs import LogStream, log_answer
 from ghostfleet.server.metrics import GROUP as METRICS
 from ghostfleet.server.metrics import Metrics
-from ghostfleet.server.negotiation import JSON, negotiate, patch_type
+from ghostfleet.server.negotiation import JSON, error_media, negotiate, patch_type
 from ghostfleet.server.paths import Target
 from ghostfleet.server.presenting import Presenter
 from ghostfleet.server.queries import delete_options, listing, log_options, write_options
 from ghostfleet.server.requests import Request
-from ghostfleet.server.responses import Answer, object_answer, page_not_found, warning
+from ghostfleet.server.responses import Answer, error_answer, object_answer, page_not_found, warning
 from ghostfleet.server.reviews import Reviews
 from ghostfleet.server.streams import Stream, Streams
 from ghostfleet.server.tables import include_object_of
@@ -30,6 +33,12 @@ from ghostfleet.server.watching import Lines, WatchStream, error_line
 
 __all__ = ["Resources", "no_such_resource", "verb_of"]
 
+_PODS_STAY = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
+#: How much of a body is shown beside the whole.
+_SUMMARY = 30
 _VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 #: How long a watch lasts when the client does not say: 30 minutes and up to as much again, so that not all end at once.
 _WATCH_SECONDS = 1800
@@ -99,10 +108,18 @@ class Resources:
             return self._log(call)
         if part == "token" or self._reviews.takes(resource):
             return self._review(call)
-        answer = self._verbs[verb](call)
-        if call.version.deprecated and isinstance(answer, Answer):
-            answer.headers = (*answer.headers, warning(call.version.deprecated))
+        if not call.version.deprecated:
+            return self._verbs[verb](call)
+        answer = self._warned(verb, call)
+        answer.headers = (warning(call.version.deprecated), *answer.headers)
         return answer
+
+    def _warned(self, verb: str, call: Call) -> Answer | Stream:
+        """The answer of a version that is to go, of which errors warn too."""
+        try:
+            return self._verbs[verb](call)
+        except ApiError as error:
+            return error_answer(error, error_media(call.request.accept))
 
     def _no_such_part(self, call: Call) -> ApiError:
         target = call.target
@@ -121,6 +138,7 @@ class Resources:
         if call.resource.group == METRICS:
             obj = self._metrics.get(call.resource, call.version, target.namespace, target.name)
         else:
+            check_revision(self._api.store, call.request.parameter("resourceVersion"))
             obj = self._api.get(call.resource, call.version, target.namespace, target.name, target.subresource)
         return self._presenter.object(call, form, 200, obj)
 
@@ -221,14 +239,15 @@ class Resources:
         form, target = call.form(), call.target
         asked = delete_options(call.request.query, read_delete_options(call.request.content_type, call.body))
         last, gone = self._api.delete(call.resource, call.version, target.namespace, target.name, asked.options)
-        return self._presenter.object(call, form, 202 if asked.accepted and not gone else 200, last)
+        answer = self._presenter.object(call, form, 202 if asked.accepted and not gone else 200, last)
+        return _with_deletion_warning(call, asked.options, answer)
 
     def _delete_collection(self, call: Call) -> Answer:
         form, query = call.form(), call.request.query
         chosen = listing(query).options
         asked = delete_options(query, read_delete_options(call.request.content_type, call.body))
         page = self._api.delete_collection(call.resource, call.version, call.target.namespace, chosen, asked.options)
-        return self._presenter.page(call, form, page)
+        return _with_deletion_warning(call, asked.options, self._presenter.page(call, form, page))
 
     def _review(self, call: Call) -> Answer:
         form, target = call.form(), call.target
@@ -239,6 +258,23 @@ class Resources:
         else:
             made = self._reviews.create(call.resource, call.version, target.namespace, obj, call.user)
         return object_answer(201, made, form)
+
+
+def _check_stated(resource: Resource, body: Any) -> None:
+    """A custom object says what it is; nobody else would know."""
+    for field, named in (("kind", "Kind"), ("apiVersion", "apiVersion")):
+        if isinstance(body, dict) and not body.get(field):
+            text = orjson.dumps(body).decode()
+            shown = text if len(text) < _SUMMARY else f"{text[:_SUMMARY]} ..."
+            missing = f"Object '{named}' is missing in '{text}' ({shown})"
+            raise bad_request(f"the object provided is unrecognized (must be of type {resource.kind}): {missing}")
+
+
+def _with_deletion_warning(call: Call, options: DeleteOptions, answer: Answer) -> Answer:
+    """The answer to a delete; whoever deletes Jobs as in their first days is told that pods stay."""
+    if call.resource.key == "jobs.batch" and options.propagation is None:
+        answer.headers = (*answer.headers, warning(_PODS_STAY))
+    return answer
 
 
 def _fits(verb: str, resource: Resource, target: Target) -> bool:
@@ -261,6 +297,8 @@ def _sent(call: Call, options: WriteOptions) -> Any:
         custom=call.resource.custom,
         check=options.validation != "Ignore",
     )
+    if call.resource.custom and not part:
+        _check_stated(call.resource, obj)
     return obj
 
 

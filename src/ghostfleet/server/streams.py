@@ -91,6 +91,8 @@ class Stream(ABC):
     """One answer that goes on; subclasses say what to send."""
 
     media = "application/json"
+    #: sent before the first line, besides those that every answer has
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
     def __init__(self, streams: Streams, watch: Watch, timeout: float) -> None:
         self.watch = watch
@@ -151,7 +153,11 @@ class Stream(ABC):
         guard = loop.create_task(self._see_client_off(receive))
         timer = loop.call_later(self._timeout, self.end)
         try:
-            headers = [(b"content-type", self.media.encode()), (b"cache-control", b"no-cache, private")]
+            headers = [
+                (b"content-type", self.media.encode()),
+                (b"cache-control", b"no-cache, private"),
+                *self.headers,
+            ]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             await self._deliver(send, self._initial)
             await self._push(send, self.first())

@@ -33,6 +33,7 @@ def survey(instance: Instance, record: Record) -> dict[str, Any]:
         "state": "ready" if asked.text("/readyz") == "ok" else "not ready",
         "url": record.url,
         "version": record.version,
+        "runtime": record.runtime,
         "clock": record.clock,
         "started": record.started + (f" ({age(running)} ago)" if running is not None else ""),
         "pid": record.pid,

@@ -83,12 +83,13 @@ def _server(
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
 
+    usage = x509.oid.ExtendedKeyUsageOID
     identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key())
     return (
         _certificate(_common_name("ghostfleet"), authority.subject, key, at, _SERVER_LIFE)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_key_usage(signs_certificates=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([x509.oid.ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.ExtendedKeyUsage([usage.SERVER_AUTH, usage.CLIENT_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName(_alternative_names(hosts)), critical=False)
         .add_extension(identifier, critical=False)
         .sign(authority_key, hashes.SHA256())
