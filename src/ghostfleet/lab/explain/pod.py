@@ -1,0 +1,134 @@
+"""Why a pod is pending.
+
+The cluster is copied and the pod scheduled there by the default scheduler's own rules, so that the answer is what the
+scheduler would say now, not what it said last. The *dominant* reason is the one that most nodes give.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from ghostfleet.core.changes import Object
+from ghostfleet.core.quantity import compare
+from ghostfleet.drive.interface import PODS, Cluster, Refused
+from ghostfleet.lab.errors import LabError
+from ghostfleet.lab.explain.copying import copy_cluster
+from ghostfleet.schedulers.kube.cycle import schedule_one
+from ghostfleet.schedulers.kube.evidence import Finding, findings
+from ghostfleet.schedulers.kube.profile import Profile
+from ghostfleet.schedulers.kube.remedies import Remedy, find_remedies
+from ghostfleet.schedulers.kube.state import ClusterState
+
+__all__ = ["PodExplanation", "explain_pod"]
+
+_DEFAULT = "default-scheduler"
+
+
+@dataclass(frozen=True, slots=True)
+class PodExplanation:
+    """What is the matter with a pod."""
+
+    namespace: str
+    name: str
+    phase: str
+    #: One sentence: what is the case, and the reason that counts most.
+    verdict: str
+    #: Where it is, if it is somewhere.
+    node: str = ""
+    #: What the scheduler says, in its own words.
+    message: str = ""
+    findings: tuple[Finding, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
+
+
+async def explain_pod(cluster: Cluster, namespace: str, name: str) -> PodExplanation:
+    try:
+        pod = await cluster.get(PODS, namespace, name)
+    except Refused as refusal:
+        if refusal.code == 404:
+            raise LabError(f"there is no pod {name} in namespace {namespace}") from refusal
+        raise
+    simple = _without_looking(pod)
+    if simple is not None:
+        return _explained(pod, simple)
+    store = await copy_cluster(cluster)
+    return judge(ClusterState.from_store(store, Random(0)), pod)
+
+
+def judge(state: ClusterState, pod: Object) -> PodExplanation:
+    """What the scheduler thinks of a pod that is pending."""
+    profile = Profile()
+    decision = schedule_one(state, pod, profile)
+    if decision.node is not None:
+        verdict = f"it fits on {decision.node} now and waits for its turn"
+        return _explained(pod, verdict, message=_said(pod))
+    found = findings(state, state.plan(profile, pod), pod["metadata"]["uid"])
+    remedies = find_remedies(state, pod, profile)
+    return _explained(
+        pod,
+        _verdict(found, len(state.table), decision.message),
+        message=decision.message,
+        findings=tuple(found),
+        remedies=tuple(remedies),
+    )
+
+
+def _without_looking(pod: Object) -> str | None:
+    """What is the case with a pod that no scheduler has to think about."""
+    spec, status = pod["spec"], pod.get("status") or {}
+    if spec.get("nodeName"):
+        return f"it is on {spec['nodeName']} and {status.get('phase', 'Pending')}"
+    if status.get("phase") in ("Succeeded", "Failed"):
+        return f"it has {status['phase'].lower()} {status.get('message', '')}".rstrip()
+    if gates := spec.get("schedulingGates"):
+        return f"it is not scheduled before these gates are removed: {', '.join(gate['name'] for gate in gates)}"
+    scheduler = spec.get("schedulerName", _DEFAULT)
+    if scheduler != _DEFAULT:
+        return f"it waits for the scheduler {scheduler}; only what {_DEFAULT} does can be explained"
+    return None
+
+
+def _verdict(found: list[Finding], nodes: int, message: str) -> str:
+    if not found:
+        return message
+    first = found[0]
+    if first.block is None:
+        return f"{len(first.nodes)} of {nodes} nodes refuse it: {first.reason}"
+    block = first.block
+    enough = "fits in aggregate, but no" if _fits_in_sum(first) else "no"
+    there = f"{block.largest} on {block.node}" if block.node else "none"
+    return f"{enough} node has {block.asked} free {block.resource} (largest free block {there})"
+
+
+def _fits_in_sum(finding: Finding) -> bool:
+    return finding.block is not None and compare(finding.block.asked, finding.block.free) <= 0
+
+
+def _said(pod: Object) -> str:
+    """What the scheduler said when it last tried."""
+    for condition in (pod.get("status") or {}).get("conditions") or ():
+        if condition["type"] == "PodScheduled" and condition["status"] == "False":
+            return str(condition.get("message", ""))
+    return ""
+
+
+def _explained(
+    pod: Object,
+    verdict: str,
+    *,
+    message: str = "",
+    findings: tuple[Finding, ...] = (),
+    remedies: tuple[Remedy, ...] = (),
+) -> PodExplanation:
+    metadata = pod["metadata"]
+    return PodExplanation(
+        namespace=metadata.get("namespace", ""),
+        name=metadata["name"],
+        phase=(pod.get("status") or {}).get("phase", "Pending"),
+        verdict=verdict,
+        node=pod["spec"].get("nodeName", ""),
+        message=message,
+        findings=findings,
+        remedies=remedies,
+    )

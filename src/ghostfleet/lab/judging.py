@@ -1,0 +1,59 @@
+"""Judging: whether a workload has come to its end, and how, by what its objects say.
+
+Kinds say it differently: Jobs and PyTorchJobs by a condition, pods and Run:ai's kinds by a phase. All of them are
+understood, so that a type needs no code of its own.
+"""
+
+from __future__ import annotations
+
+from ghostfleet.core.changes import Object
+
+__all__ = ["ended_at", "outcome", "why"]
+
+_GOOD = frozenset({"Complete", "Completed", "Succeeded"})
+_BAD = frozenset({"Failed", "Error"})
+
+
+def outcome(obj: Object) -> str:
+    """`Succeeded` or `Failed`; "" while it has not ended."""
+    status = obj.get("status")
+    if not status:
+        return ""
+    phase = status.get("phase")
+    if phase in _GOOD:
+        return "Succeeded"
+    if phase in _BAD:
+        return "Failed"
+    condition = _final(status)
+    if condition is None:
+        return ""
+    return "Succeeded" if condition["type"] in _GOOD else "Failed"
+
+
+def ended_at(obj: Object) -> str | None:
+    """When it ended, as the cluster wrote it."""
+    status = obj.get("status") or {}
+    if status.get("completionTime"):
+        return str(status["completionTime"])
+    condition = _final(status)
+    return (
+        str(condition["lastTransitionTime"]) if condition is not None and condition.get("lastTransitionTime") else None
+    )
+
+
+def why(obj: Object) -> str:
+    """Why it failed, in one line; "" when it did not."""
+    if outcome(obj) != "Failed":
+        return ""
+    status = obj["status"]
+    told = _final(status) or status
+    words = [str(told.get(key)) for key in ("reason", "message") if told.get(key)]
+    return ": ".join(words).replace("\n", " ") or "Failed"
+
+
+def _final(status: Object) -> Object | None:
+    for condition in status.get("conditions") or ():
+        if condition.get("status") == "True" and condition.get("type") in _GOOD | _BAD:
+            found: Object = condition
+            return found
+    return None

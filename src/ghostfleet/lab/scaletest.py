@@ -1,0 +1,133 @@
+"""The scale test: submit, record and sample in one go.
+
+The recorder begins before the first submission, so it sees every step. When all is submitted the test *waits* until
+the workloads have ended (or run, where they do not end by themselves). It gives up when nothing has changed for as long
+as its *patience* lasts, in cluster time: workloads that can never be placed would keep it for ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ghostfleet.core.clock import SECOND, WallClock
+from ghostfleet.drive.interface import Cluster
+from ghostfleet.lab.directory import RunDirectory
+from ghostfleet.lab.plan import Plan
+from ghostfleet.lab.progress import Progress
+from ghostfleet.lab.recorder import Recorder
+from ghostfleet.lab.records import Run
+from ghostfleet.lab.sample import Sampled, sample
+from ghostfleet.lab.submit import Submitter
+from ghostfleet.lab.types import WorkloadType
+
+__all__ = ["Tested", "follow", "patience_of", "scale_test"]
+
+_STEP = SECOND
+_LEAST_PATIENCE = 600 * SECOND
+#: A draw that is hardly ever exceeded.
+_LONG_DRAW = 0.999
+
+
+@dataclass(slots=True)
+class Tested:
+    """What came of a test."""
+
+    run: Run
+    sampled: Sampled
+    submitted: int
+    failed: int
+    finished: int
+    #: Whether it ended because nothing changed any more.
+    gave_up: bool
+    #: Cluster time from the first submission to the last mark, in microseconds.
+    modelled: int
+    #: Real microseconds for all of it.
+    real: int
+
+
+def patience_of(plan: Plan) -> int:
+    """How long nothing may change before a test gives up, in microseconds of cluster time."""
+    from ghostfleet.stages.distributions import parse_distribution
+
+    longest = parse_distribution(plan.spans)(_LONG_DRAW) if plan.spans else 0
+    return _LEAST_PATIENCE + longest
+
+
+async def scale_test(
+    cluster: Cluster,
+    directory: RunDirectory,
+    submitter: Submitter,
+    progress: Progress,
+    patience: int,
+) -> Tested:
+    """Submit a run, record it until it has ended, and sample it. Ctrl-C keeps what was seen until then."""
+    wall, began = WallClock(start=0), cluster.now()
+    plan, run = submitter.plan, submitter.run
+    kind = plan.workload
+    timeline = directory.timeline()
+    recorder = Recorder(cluster, run.run, plan.namespace, kind, kind.pods(plan.workers), timeline)
+    gave_up = False
+    try:
+        await recorder.start(claims=plan.pvc)
+        await submitter.submit()
+        gave_up = not await _wait(cluster, recorder, submitter.submitted, progress, kind, patience)
+    finally:
+        recorder.stop()
+        timeline.close()
+    marks = dict(recorder.marks())
+    sampled = await sample(cluster, directory, kind, events=plan.pvc, marks=marks)
+    real = wall.now()
+    run.labSeconds = real / SECOND
+    directory.write_run(run)
+    return Tested(
+        run,
+        sampled,
+        submitter.submitted,
+        submitter.failed,
+        recorder.finished,
+        gave_up,
+        recorder.changed - began,
+        real,
+    )
+
+
+async def follow(
+    cluster: Cluster, directory: RunDirectory, run: Run, kind: WorkloadType, progress: Progress, patience: int
+) -> bool:
+    """Record a run that another process submits, until it has ended; false when nothing changed any more."""
+    timeline = directory.timeline()
+    recorder = Recorder(cluster, run.run, run.namespace, kind, kind.pods(run.workers), timeline)
+    try:
+        await recorder.start(claims=run.pvc)
+        while True:
+            current = directory.run() or run
+            count = len([each for each in directory.submissions() if not each.error])
+            if current.state == "submitted":
+                return await _wait(cluster, recorder, count, progress, kind, patience)
+            progress.begin("following", run.count)
+            progress.advance(recorder.finished if kind.ends else recorder.running, _note(recorder))
+            recorder.write()
+            await cluster.sleep(_STEP)
+    finally:
+        recorder.stop()
+        timeline.close()
+
+
+async def _wait(
+    cluster: Cluster, recorder: Recorder, count: int, progress: Progress, kind: WorkloadType, patience: int
+) -> bool:
+    """Let time pass until all workloads are where they stay; false when nothing changed for too long."""
+    progress.begin("waiting for workloads to end" if kind.ends else "waiting for workloads to run", count)
+    began = cluster.now()
+    while not recorder.done(count):
+        if cluster.now() - max(recorder.changed, began) > patience:
+            return False
+        progress.advance(recorder.finished if kind.ends else recorder.running, _note(recorder))
+        recorder.write()
+        await cluster.sleep(_STEP)
+    progress.advance(count, _note(recorder))
+    return True
+
+
+def _note(recorder: Recorder) -> str:
+    return f"{recorder.seen} seen, {recorder.running} running, {recorder.finished} ended"

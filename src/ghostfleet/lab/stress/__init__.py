@@ -1,0 +1,7 @@
+"""The stress test: how long n small Jobs take, in several modes, measured as the published scripts do."""
+
+from ghostfleet.lab.stress.modes import MODES, Mode, find_mode
+from ghostfleet.lab.stress.plan import Plan, run_stress
+from ghostfleet.lab.stress.trial import PodTimes, Trial
+
+__all__ = ["MODES", "Mode", "Plan", "PodTimes", "Trial", "find_mode", "run_stress"]

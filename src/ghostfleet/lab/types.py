@@ -1,0 +1,116 @@
+"""Types of workload: what is submitted, and what the cluster makes from it.
+
+A *type* is data (`data/types.yaml`): its template, the kinds of the objects that belong to a workload, and its number
+of pods. The sampler finds these objects by their names and by the *join labels* of pods, which say to which workload a
+pod belongs; so a type needs no code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from ghostfleet.lab.errors import LabError
+from ghostfleet.lab.templates import Template, load_template
+
+__all__ = ["JOIN_LABELS", "KindName", "WorkloadType", "chosen_type", "type_names", "workload_type"]
+
+_DATA = Path(__file__).parent / "data"
+#: Labels of a pod that say to which workload it belongs; the first that is there counts.
+JOIN_LABELS = ("release", "job-name", "training.kubeflow.org/job-name")
+
+
+class KindName(NamedTuple):
+    """A kind as manifests name it."""
+
+    api_version: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadType:
+    """See the module's words."""
+
+    name: str
+    about: str
+    template: Template
+    job: KindName | None = None
+    pod_group: KindName | None = None
+    pods_always: int = 0
+    pods_per_worker: int = 0
+    ends: bool = True
+    #: `items`, or paths of pod specs; empty where nothing is known about volumes.
+    claims: str | tuple[str, ...] = ()
+
+    @property
+    def workload(self) -> KindName:
+        """The kind that is submitted."""
+        return KindName(self.template.api_version, self.template.kind)
+
+    def pods(self, workers: int) -> int:
+        """How many pods a workload has."""
+        return self.pods_always + self.pods_per_worker * workers
+
+    def kinds(self) -> list[KindName]:
+        """All kinds that the cluster must serve, but for those that every cluster has."""
+        return [kind for kind in (self.workload, self.job, self.pod_group) if kind is not None]
+
+
+def type_names() -> list[str]:
+    """The types that exist, in the order in which they are told."""
+    return list(_types())
+
+
+@lru_cache(maxsize=32)
+def workload_type(name: str) -> WorkloadType:
+    """The type of this name."""
+    data = _types().get(name)
+    if data is None:
+        raise LabError(f"unknown workload type {name!r}; known are {', '.join(_types())}, or give a --template")
+    return _made(name, data, load_template(_DATA / "templates" / data["template"], f"template of {name}"))
+
+
+def chosen_type(name: str, template: str) -> WorkloadType:
+    """The type that a name (or "") and a template file (or "") mean.
+
+    A template of the user's own is of the type whose kind it has; one of a kind that no type has is a type by itself.
+    """
+    if not template:
+        return workload_type(name or "training")
+    own = load_template(Path(template))
+    for known in [name] if name else type_names():
+        found = workload_type(known)
+        if found.workload == (own.api_version, own.kind):
+            return _made(known, _types()[known], own)
+        if name:
+            raise LabError(f"{template} holds a {own.kind} ({own.api_version}), but type {name} is {found.about}")
+    return WorkloadType(own.kind.lower(), f"{own.kind} of {template}", own, pods_always=1)
+
+
+@lru_cache(maxsize=1)
+def _types() -> dict[str, dict[str, Any]]:
+    read: dict[str, dict[str, Any]] = yaml.safe_load((_DATA / "types.yaml").read_text(encoding="utf-8"))
+    return read
+
+
+def _made(name: str, data: dict[str, Any], template: Template) -> WorkloadType:
+    claims = data["claims"]
+    return WorkloadType(
+        name,
+        data["about"],
+        template,
+        job=_kind(data.get("job")),
+        pod_group=_kind(data.get("podGroup")),
+        pods_always=data["pods"].get("always", 0),
+        pods_per_worker=data["pods"].get("perWorker", 0),
+        ends=data["ends"],
+        claims=claims if isinstance(claims, str) else tuple(claims),
+    )
+
+
+def _kind(data: dict[str, str] | None) -> KindName | None:
+    return KindName(data["apiVersion"], data["kind"]) if data else None

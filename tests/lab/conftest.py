@@ -1,0 +1,89 @@
+"""A small fleet in virtual time, and a run on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ghostfleet.cluster import Cluster, Make, add_nodes
+from ghostfleet.drive.embedded import Embedded
+from ghostfleet.lab.directory import RunDirectory
+from ghostfleet.lab.plan import Plan
+from ghostfleet.lab.progress import Silent
+from ghostfleet.lab.scaletest import Tested, patience_of, scale_test
+from ghostfleet.lab.submit import Submitter, prepare
+from ghostfleet.stages.nodes import NodeShape
+
+
+class Fleet:
+    """A cluster as tools see it, and the store behind it."""
+
+    def __init__(self, nodes: int = 4, gpus: int = 8, **make: Any) -> None:
+        self.assembled = Cluster(make=Make(**make))
+        add_nodes(self.assembled, NodeShape(count=nodes, gpus=gpus, fake_taint=False))
+        self.clock: Any = self.assembled.clock
+        self.clock.settle()
+        self.cluster = Embedded(self.assembled)
+        self.store = self.assembled.store
+
+    def names(self, resource: str, namespace: str | None = None) -> list[str]:
+        return [obj["metadata"]["name"] for obj in self.store.list(resource, namespace)]
+
+    def submit(self, directory: RunDirectory, plan: Plan, **more: Any) -> Submitter:
+        """Submit a run as the command does."""
+
+        async def work() -> Submitter:
+            run = await prepare(self.cluster, directory, plan, **more)
+            submitter = Submitter(self.cluster, directory, plan, run)
+            await submitter.submit()
+            return submitter
+
+        return self.cluster.run(work())
+
+    def resume(self, directory: RunDirectory) -> Submitter:
+        from ghostfleet.lab.submit import resume
+
+        plan, run = resume(directory)
+        submitter = Submitter(self.cluster, directory, plan, run)
+        self.cluster.run(submitter.submit())
+        return submitter
+
+    def test(self, directory: RunDirectory, plan: Plan, patience: int = 0) -> Tested:
+        async def work() -> Tested:
+            run = await prepare(self.cluster, directory, plan)
+            submitter = Submitter(self.cluster, directory, plan, run)
+            return await scale_test(self.cluster, directory, submitter, Silent(), patience or patience_of(plan))
+
+        return self.cluster.run(work())
+
+
+@pytest.fixture
+def make_fleet() -> type[Fleet]:
+    return Fleet
+
+
+@pytest.fixture
+def fleet() -> Fleet:
+    return Fleet()
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> RunDirectory:
+    made = RunDirectory(tmp_path / "out")
+    made.make()
+    return made
+
+
+@pytest.fixture
+def template(tmp_path: Path) -> Callable[[str], str]:
+    """Writes a template and answers its path."""
+
+    def write(text: str, name: str = "own.yaml") -> str:
+        path = tmp_path / name
+        path.write_text(text)
+        return str(path)
+
+    return write
