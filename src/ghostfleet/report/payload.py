@@ -1,0 +1,52 @@
+"""The data that the charts of the page draw, small whatever the size of the run.
+
+Times are seconds since the first submission; columns of points are packed as `series.packed` tells.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ghostfleet.report.phases import Measured
+from ghostfleet.report.series import GpuUse, Slices, drawn_rows, histogram, packed
+
+__all__ = ["chart_data"]
+
+_COUNTED = ("submitted", "decided", "bound", "running", "finished")
+#: Names longer than this are cut in the charts; tables show them whole.
+_LONGEST_NAME = 63
+
+
+def chart_data(measured: Measured, over: Slices, use: GpuUse | None, capacity: float) -> dict[str, Any]:
+    """Everything the charts need."""
+    workloads = measured.workloads
+    rows = drawn_rows([measured.delays[phase.key] for phase in measured.phases], len(workloads))
+    return {
+        "points": {
+            "of": len(workloads),
+            "names": [name[:_LONGEST_NAME] for name in workloads.names[rows]],
+            "submitted": packed(workloads.at("submitted")[rows] - over.start),
+            "delays": {phase.key: packed(measured.delays[phase.key][rows]) for phase in measured.phases},
+        },
+        "phases": [
+            {
+                "key": phase.key,
+                "title": phase.title,
+                "sentence": phase.sentence,
+                "total": phase.total,
+                "p50": figures.p50,
+                "p99": figures.p99,
+                "histogram": histogram(measured.delays[phase.key])._asdict(),
+            }
+            for phase, figures in zip(measured.phases, measured.figures, strict=True)
+        ],
+        "slices": {
+            "width": over.width,
+            "counts": {key: over.counted(workloads.at(key)) for key in _COUNTED if workloads.knows(key)},
+        },
+        "gpus": None
+        if use is None
+        else {"averages": [float(each) for each in np.round(use.averages, 2)], "capacity": capacity or None},
+    }

@@ -1,0 +1,163 @@
+"""How long each phase took: delays, percentiles, and which workloads count.
+
+A workload is *erroneous* when its times contradict one another: its pod group is older than its first pod (the pod was
+killed and replaced), or it was decided on before it was submitted. Erroneous workloads can be left out of the figures;
+they are counted all the same, as are those that failed, those that are *incomplete* (nothing decided yet), submissions
+that were *refused*, and those not sampled yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ghostfleet.report.moments import CHAIN, PHASES, Phase
+from ghostfleet.report.workloads import Column, Joined, Workloads
+
+__all__ = ["Counts", "Measured", "PhaseFigures", "measure"]
+
+_PERCENTILES = (50, 90, 99)
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseFigures:
+    """One phase in numbers; delays in seconds of cluster time."""
+
+    key: str
+    phase: str
+    start: str
+    count: int
+    mean: float
+    p50: float
+    p90: float
+    p99: float
+    max: float
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many workloads there are of which sort."""
+
+    #: Taken by the cluster.
+    submitted: int
+    #: Submissions that failed.
+    refused: int
+    #: Submitted, but not in the sample.
+    unsampled: int
+    #: In the sample, but not submitted by this run.
+    foreign: int
+    #: Sampled, but not decided on yet.
+    incomplete: int
+    #: Workloads that failed.
+    failed: int
+    #: Times that contradict one another.
+    erroneous: int
+    #: Erroneous ones that the figures leave out.
+    skipped: int
+    #: What the figures are made of, after all of that and after --head and --tail.
+    measured: int
+    #: How many of those a recorder followed to the microsecond.
+    recorded: int
+
+    @property
+    def chosen_away(self) -> int:
+        """How many --head and --tail left out."""
+        return self.submitted - self.unsampled - self.skipped - self.measured
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The workloads that count, and their phases."""
+
+    workloads: Workloads
+    counts: Counts
+    #: Phases that at least one workload went through, with their delays.
+    phases: Sequence[Phase]
+    delays: Mapping[str, Column]
+    figures: Sequence[PhaseFigures]
+    #: Name, what is wrong, and more words, of each workload that deserves a look.
+    problems: Sequence[tuple[str, str, str]]
+
+    @property
+    def leading(self) -> Phase | None:
+        """The total by which workloads are ranked: to the last pod running, else the furthest that is known."""
+        known = {phase.key: phase for phase in self.phases}
+        for key in ("totalRunning", "totalBound", "totalDecided", "totalBackendJob"):
+            if key in known:
+                return known[key]
+        return None
+
+
+def measure(joined: Joined, *, skip_errors: bool = True, head: int | None = None, tail: int | None = None) -> Measured:
+    """What counts of a run: without erroneous workloads if so wished, then the first and of these the last few."""
+    everything = joined.workloads
+    erroneous = everything.replaced | everything.backwards
+    workloads = everything.take(~erroneous) if skip_errors else everything
+    if head:
+        workloads = workloads.take(slice(head))
+    if tail:
+        workloads = workloads.take(slice(-tail, None))
+    phases = [_known_start(phase, workloads) for phase in PHASES]
+    delays = {phase.key: workloads.delays(phase) for phase in phases}
+    figures = {phase.key: _figures(phase, delays[phase.key]) for phase in phases}
+    known = [phase for phase in phases if figures[phase.key].count]
+    return Measured(
+        workloads=workloads,
+        counts=Counts(
+            submitted=joined.submitted,
+            refused=len(joined.refused),
+            unsampled=len(joined.unsampled),
+            foreign=joined.foreign,
+            incomplete=int(everything.incomplete.sum()),
+            failed=int(everything.failed.sum()),
+            erroneous=int(erroneous.sum()),
+            skipped=int(erroneous.sum()) if skip_errors else 0,
+            measured=len(workloads),
+            recorded=workloads.recorded,
+        ),
+        phases=known,
+        delays={phase.key: delays[phase.key] for phase in known},
+        figures=[figures[phase.key] for phase in known],
+        problems=_problems(joined),
+    )
+
+
+def _known_start(phase: Phase, workloads: Workloads) -> Phase:
+    """The phase from a moment that this kind of workload has: a plain Job has no pod group, a bare pod no job."""
+    start = phase.start
+    while start in CHAIN[1:] and not workloads.knows(start):
+        start = CHAIN[CHAIN.index(start) - 1]
+    return phase._replace(start=start)
+
+
+def _figures(phase: Phase, delays: Column) -> PhaseFigures:
+    known = delays[~np.isnan(delays)]
+    if not len(known):
+        return PhaseFigures(phase.key, phase.title, phase.start_title, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    p50, p90, p99 = (float(each) for each in np.percentile(known, _PERCENTILES))
+    mean, longest = float(known.mean()), float(known.max())
+    return PhaseFigures(phase.key, phase.title, phase.start_title, len(known), mean, p50, p90, p99, longest)
+
+
+def _problems(joined: Joined) -> list[tuple[str, str, str]]:
+    found = [(name, "refused", error) for name, error in joined.refused]
+    workloads = joined.workloads
+    found += [
+        (workloads.names[row], "failed", workloads.failures[row] or "the workload failed")
+        for row in np.flatnonzero(workloads.failed)
+    ]
+    found += _named(workloads, workloads.replaced, "erroneous", "its pod group is older than its first pod")
+    found += _named(workloads, workloads.backwards, "erroneous", "it was decided on before it was submitted")
+    found += _named(workloads, workloads.incomplete & ~workloads.failed, "incomplete", "nothing is decided yet")
+    found += [(name, "not sampled", "it was submitted, but the sample does not have it") for name in joined.unsampled]
+    return found
+
+
+def _named(workloads: Workloads, mask: Any, what: str, why: str) -> list[tuple[str, str, str]]:
+    return [(name, what, why) for name in workloads.names[mask]]
