@@ -22,7 +22,10 @@ def list_clusters(
     except InstanceError as error:
         fail(str(error), FAILED)
     print_rows(
-        rows, output, ["name", "state", "url", "clock", "started"], "No clusters. Start one: ghostfleet up --detach"
+        rows,
+        output,
+        ["name", "state", "runtime", "url", "clock", "started"],
+        "No clusters. Start one: ghostfleet up --detach",
     )
 
 
@@ -38,6 +41,7 @@ def _row(instance: Any) -> dict[str, Any]:
     return {
         "name": instance.name,
         "state": state,
+        "runtime": record.runtime if record is not None else "",
         "url": record.url if record is not None else "",
         "clock": record.clock if record is not None else "",
         "started": record.started if record is not None else "",

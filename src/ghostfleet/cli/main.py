@@ -11,7 +11,25 @@ from typing import Annotated
 import typer
 
 from ghostfleet import __version__
-from ghostfleet.cli import down, kubeconfig, list_, nodes, status, up
+from ghostfleet.cli import (
+    agent,
+    clean,
+    config,
+    doctor,
+    down,
+    explain,
+    fidelity,
+    kubeconfig,
+    list_,
+    nodes,
+    plot,
+    sample,
+    scale_test,
+    status,
+    stress,
+    submit,
+    up,
+)
 
 __all__ = ["app", "main"]
 
@@ -28,7 +46,18 @@ app.command("down")(down.down)
 app.command("status")(status.status)
 app.command("list")(list_.list_clusters)
 app.command("kubeconfig")(kubeconfig.kubeconfig)
+app.command("scale-test")(scale_test.scale_test)
+app.command("submit")(submit.submit)
+app.command("sample")(sample.sample)
+app.command("plot")(plot.plot)
+app.command("clean")(clean.clean)
+app.command("doctor")(doctor.doctor)
+app.command("agent")(agent.agent)
+app.command("stress")(stress.stress)
+app.command("explain")(explain.explain)
+app.command("fidelity")(fidelity.fidelity)
 app.add_typer(nodes.app, name="nodes")
+app.add_typer(config.app, name="config")
 
 
 def _print_version(wanted: bool) -> None:
@@ -39,11 +68,15 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
-    version: Annotated[
+    context: typer.Context,
+    _version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """A scale-test lab for GPU scheduling on Kubernetes that needs no GPUs and no cluster."""
+    from ghostfleet.cli.defaults import apply_settings
+
+    apply_settings(context)
 
 
 def main() -> None:

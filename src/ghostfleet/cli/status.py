@@ -27,6 +27,8 @@ def status(
         record = instance.record()
         if record is None or not instance.running:
             what = "is starting" if instance.running else "is not running"
+            if why := instance.epitaph():
+                fail(f"cluster {name} is not running: {why}", FAILED)
             fail(f"cluster {name} {what}; `ghostfleet up {name} --detach` starts it", FAILED)
         facts = survey(instance, record)
     except (InstanceError, SurveyError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
     from ghostfleet.server.instances import Instance
 
 __all__ = ["up"]
+
+
+class Runtime(StrEnum):
+    """What a cluster is made of."""
+
+    EMBEDDED = "embedded"
+    KUBERNETES = "kubernetes"
 
 
 def up(
@@ -44,9 +52,23 @@ def up(
     scheduler_config: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="A KubeSchedulerConfiguration file.")
     ] = None,
-    disable: Annotated[
-        str, typer.Option(metavar="PART,...", help="Leave out controllers, scheduler or stages, for others to play.")
+    dispatcher: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME[:FIGURE=VALUE,...]",
+            help="A dispatcher of AppWrappers in front of the scheduler: mcad-1.32, mcad-1.40 or better.",
+        ),
     ] = "",
+    disable: Annotated[
+        str, typer.Option(metavar="PART,...", help="Leave out controllers, scheduler, stages, kubeflow or runai.")
+    ] = "",
+    runtime: Annotated[
+        Runtime, typer.Option(help="Our own cluster in one process, or a real control plane on this machine.")
+    ] = Runtime.EMBEDDED,
+    bin_dir: Annotated[
+        Path | None,
+        typer.Option(help="Where the programs of a real control plane are; else where `make kube` put them."),
+    ] = None,
     seed: Annotated[str, typer.Option(help="Seed of all that is random in the cluster; empty draws one.")] = "",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -67,10 +89,20 @@ def up(
         stages=tuple(stages or ()),
         scheduler=tuple(scheduler or ()),
         scheduler_config=str(scheduler_config or ""),
+        dispatcher=dispatcher,
         disable=tuple(part for part in disable.split(",") if part),
+        runtime=runtime.value,
+        bin_dir=str(bin_dir or ""),
     )
+    run = launch
     try:
         check(settings)
+        if runtime is Runtime.KUBERNETES:
+            from ghostfleet.kube.launch import launch as launch_real
+            from ghostfleet.kube.launch import programs_for
+
+            programs_for(settings)
+            run = launch_real
         instance = Instance(name)
     except (LaunchError, InstanceError) as error:
         fail(str(error), WRONG_USAGE)
@@ -80,7 +112,7 @@ def up(
             if not quiet:
                 _say_ready(instance, detached=True)
         else:
-            launch(settings, on_ready=lambda: None if quiet else _say_ready(instance, detached=False))
+            run(settings, on_ready=lambda: None if quiet else _say_ready(instance, detached=False))
             if not quiet:
                 typer.echo(f"Cluster {name} has ended.")
     except (LaunchError, InstanceError) as error:

@@ -1,0 +1,71 @@
+"""Connecting: which cluster a command means, by options that are the same everywhere, and what to say when it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ghostfleet.cli.output import FAILED, WRONG_USAGE, fail
+
+if TYPE_CHECKING:
+    from ghostfleet.drive.interface import Cluster
+
+__all__ = ["INTERRUPTED", "ClusterName", "Context", "Kubeconfig", "connected", "interrupted", "reporting"]
+
+#: What a shell reports for a command that Ctrl-C has ended.
+INTERRUPTED = 130
+
+ClusterName = Annotated[
+    str, typer.Option("--cluster", help="A cluster that `ghostfleet up` started; `default` where nothing is named.")
+]
+Kubeconfig = Annotated[Path | None, typer.Option(help="Any other cluster, by kubeconfig.")]
+Context = Annotated[str, typer.Option(help="Context in that kubeconfig; by default the current one.")]
+
+
+@contextmanager
+def connected(cluster: str, kubeconfig: Path | None, context: str, concurrency: int = 32) -> Iterator[Cluster]:
+    """The cluster that the options name; errors end the command in one line."""
+    from ghostfleet.drive.choice import find_access
+    from ghostfleet.drive.remote import Remote
+
+    with reporting():
+        if cluster and (kubeconfig is not None or context):
+            fail(
+                "--cluster names a cluster of `ghostfleet up`, --kubeconfig and --context another: give one",
+                WRONG_USAGE,
+            )
+        found = Remote(find_access(cluster, kubeconfig, context), concurrency)
+        try:
+            yield found
+        finally:
+            found.close()
+
+
+@contextmanager
+def reporting() -> Iterator[None]:
+    """Errors of the lab and of the cluster end the command in one line."""
+    from ghostfleet.drive.interface import ConnectionFailed, Refused
+    from ghostfleet.lab.errors import LabError
+
+    try:
+        yield
+    except (LabError, ConnectionFailed) as error:
+        fail(str(error), WRONG_USAGE)
+    except Refused as refusal:
+        fail(f"the cluster refused: {refusal}", FAILED)
+
+
+@contextmanager
+def interrupted(*lines: str) -> Iterator[None]:
+    """Ctrl-C ends the command, and these lines say how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("", err=True)
+        for line in lines:
+            typer.echo(line, err=True)
+        raise typer.Exit(INTERRUPTED) from None

@@ -1,0 +1,104 @@
+"""`ghostfleet explain`: why something waits, with evidence, and what would help."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected
+from ghostfleet.cli.output import WRONG_USAGE, Form, fail
+
+if TYPE_CHECKING:
+    from ghostfleet.drive.interface import Cluster
+    from ghostfleet.lab.explain import PodExplanation
+
+__all__ = ["explain"]
+
+_PODS = ("pod", "pods", "po")
+_WRAPPERS = ("appwrapper", "appwrappers", "aw")
+_SHOWN_NODES = 4
+_SHOWN_REMEDIES = 6
+
+
+def explain(
+    what: Annotated[str, typer.Argument(help="What to explain: pod/NAME or appwrapper/NAME.")],
+    namespace: Annotated[str, typer.Option("-n", "--namespace", help="Where it is.")] = "default",
+    cluster: ClusterName = "",
+    kubeconfig: Kubeconfig = None,
+    context: Context = "",
+    dispatcher: Annotated[
+        str,
+        typer.Option(help="By whose rules an AppWrapper is explained; by default those of the cluster's dispatcher."),
+    ] = "",
+    form: Annotated[Form, typer.Option("-o", "--output", help="How the answer is printed.")] = Form.TABLE,
+) -> None:
+    """Say why a pod or an AppWrapper waits: the reason that counts most, what each node says, and what would help."""
+    kind, _, name = what.partition("/")
+    if kind not in (*_PODS, *_WRAPPERS) or not name:
+        fail(f"{what}: expected pod/NAME or appwrapper/NAME", WRONG_USAGE)
+    with connected(cluster, kubeconfig, context) as found:
+        if kind in _PODS:
+            _explain_pod(found, namespace, name, form)
+        else:
+            _explain_wrapper(found, namespace, name, dispatcher, form)
+
+
+def _explain_pod(cluster: Cluster, namespace: str, name: str, form: Form) -> None:
+    from ghostfleet.lab.explain import explain_pod
+
+    why = cluster.run(explain_pod(cluster, namespace, name))
+    if form is Form.TABLE:
+        _print_pod(why)
+    else:
+        print_structure(why, form)
+
+
+def _explain_wrapper(cluster: Cluster, namespace: str, name: str, dispatcher: str, form: Form) -> None:
+    from ghostfleet.lab.explain import explain_wrapper
+
+    why = cluster.run(explain_wrapper(cluster, namespace, name, dispatcher))
+    if form is Form.TABLE:
+        typer.echo("\n".join(why.lines()))
+    else:
+        print_structure(why, form)
+
+
+def _print_pod(why: PodExplanation) -> None:
+    typer.echo(f"pod/{why.name} in {why.namespace} is {why.phase}: {why.verdict}.")
+    if why.message:
+        typer.echo(f"\nThe scheduler says: {why.message}")
+    if why.findings:
+        typer.echo("\nWhat the nodes say:")
+    for finding in why.findings:
+        more = len(finding.nodes) - _SHOWN_NODES
+        shown = ", ".join(finding.nodes[:_SHOWN_NODES]) + (f" and {more} more" if more > 0 else "")
+        typer.echo(f"  {len(finding.nodes):>6}  {finding.reason} ({finding.plugin}): {shown}")
+        if block := finding.block:
+            typer.echo(
+                f"          asks for {block.asked} {block.resource}; largest free block {block.largest}"
+                f"{f' on {block.node}' if block.node else ''}; "
+                f"{block.free} of {block.capacity} free in all; largest node has {block.largest_node}"
+            )
+    if why.findings:
+        typer.echo("\nWhat would place it (each tried out):" if why.remedies else "\nNo small change would place it.")
+    for remedy in why.remedies[:_SHOWN_REMEDIES]:
+        typer.echo(f"  - {remedy.change}  ->  {remedy.node}")
+
+
+def print_structure(value: object, form: Form) -> None:
+    """A dataclass as JSON or YAML."""
+    import sys
+
+    import orjson
+
+    # Named tuples are told by their names.
+    text = orjson.dumps(
+        value, default=lambda each: each._asdict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    )
+    if form is Form.YAML:
+        import yaml
+
+        typer.echo(yaml.safe_dump(orjson.loads(text), sort_keys=False), nl=False)
+    else:
+        sys.stdout.buffer.write(text)

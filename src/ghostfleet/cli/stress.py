@@ -1,0 +1,141 @@
+"""`ghostfleet stress`: how long n small Jobs take, as the published stress tests measure it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected, interrupted, reporting
+from ghostfleet.cli.output import WRONG_USAGE, fail
+
+if TYPE_CHECKING:
+    from ghostfleet.drive.interface import Cluster
+    from ghostfleet.lab.stress import Plan, Trial
+
+__all__ = ["stress"]
+
+
+def stress(
+    jobs: Annotated[str, typer.Option("-j", "--jobs", help="Numbers of Jobs to try, one after another.")] = (
+        "1,10,20,50,75,100"
+    ),
+    gpus: Annotated[int, typer.Option("-g", "--gpus", min=0, help="GPUs of each pod.")] = 0,
+    pods: Annotated[int, typer.Option("-a", "--pods", min=1, help="Pods of each Job.")] = 1,
+    mode: Annotated[str, typer.Option(help="Clusters to try: kind, kwok, mcad, mcad-1.40, better.")] = "kwok",
+    iterations: Annotated[int, typer.Option(min=1, help="How often each number is tried.")] = 1,
+    output_dir: Annotated[Path, typer.Option("-o", "--output-dir", help="Where the results are written.")] = Path(
+        "stress"
+    ),
+    nodes: Annotated[int, typer.Option(min=1, help="Nodes of the embedded cluster.")] = 4,
+    seed: Annotated[int, typer.Option(help="Seed of all that is random.")] = 0,
+    profile: Annotated[str, typer.Option(help="Another profile than the mode's own: a name or a file.")] = "",
+    stages: Annotated[list[str] | None, typer.Option(help="Other stages than the mode's own.")] = None,
+    cluster: ClusterName = "",
+    kubeconfig: Kubeconfig = None,
+    context: Context = "",
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all trials as JSON and nothing else.")] = False,
+) -> None:
+    """Submit n small Jobs one after another, wait until all are complete, and tell how long that took.
+
+    Each trial has a fresh embedded cluster in virtual time, unless another cluster is named.
+    """
+    from ghostfleet.lab.stress import Plan, find_mode
+
+    with reporting():
+        plan = Plan(
+            modes=tuple(mode.split(",")),
+            jobs=_numbers(jobs),
+            pods=pods,
+            gpus=gpus,
+            iterations=iterations,
+            nodes=nodes,
+            seed=seed,
+            profile=profile,
+            stages=tuple(stages or ()),
+        )
+        for name in plan.modes:
+            find_mode(name)
+    try:
+        output_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fail(f"cannot use {output_dir} as output directory: {error.strerror}", WRONG_USAGE)
+    with _cluster(cluster, kubeconfig, context) as outside:
+        _run(plan, outside, output_dir, quiet=quiet or as_json, as_json=as_json)
+
+
+def _run(plan: Plan, outside: Cluster | None, directory: Path, *, quiet: bool, as_json: bool) -> None:
+    from ghostfleet.cli.bars import shown
+    from ghostfleet.lab.stress import run_stress
+    from ghostfleet.report.stress import pod_table, stress_markdown, summary
+
+    done: list[Trial] = []
+
+    def told(trial: Trial) -> None:
+        done.append(trial)
+        _write(done, directory)
+        mine = [each for each in done if (each.mode, each.jobs) == (trial.mode, trial.jobs)]
+        if not quiet and len(mine) == plan.iterations:
+            average = sum(each.seconds for each in mine) / len(mine)
+            typer.echo(f"\n{trial.mode}, {trial.jobs} Jobs, {trial.pods} pods")
+            typer.echo(pod_table(trial.pod_times, short=True), nl=False)
+            typer.echo(f"Average time per iteration: {average:.2f} seconds")
+
+    with interrupted(f"Stopped. The trials that were done are in {directory}."), shown(quiet) as progress:
+        run_stress(plan, progress, outside=outside, done=told)
+    if as_json:
+        _print_json(done)
+    elif not quiet:
+        typer.echo("\nPerformance summary\n")
+        typer.echo(stress_markdown(summary(done)))
+        typer.echo(f"Times are cluster time. Written: {directory}/stress.csv, stress.md, stress.png and pods-*.txt")
+
+
+def _write(trials: list[Trial], directory: Path) -> None:
+    """Everything so far, so that an interrupted test keeps what it has."""
+    from ghostfleet.report.stress import pod_table, stress_csv, stress_markdown, stress_png, summary
+
+    rows = summary(trials)
+    (directory / "stress.csv").write_text(stress_csv(trials))
+    (directory / "stress.md").write_text(stress_markdown(rows))
+    last = trials[-1]
+    (directory / f"pods-{last.mode}-{last.jobs}.txt").write_text(pod_table(last.pod_times))
+    picture = stress_png(rows)
+    if picture is not None:
+        (directory / "stress.png").write_bytes(picture)
+
+
+def _print_json(trials: list[Trial]) -> None:
+    import sys
+    from dataclasses import asdict
+
+    import orjson
+
+    sys.stdout.buffer.write(
+        orjson.dumps([asdict(trial) for trial in trials], option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    )
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    try:
+        numbers = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        numbers = (0,)
+    if min(numbers) < 1:
+        fail(f"-j {text}: expected numbers of Jobs from 1, as in 1,10,100", WRONG_USAGE)
+    return numbers
+
+
+@contextmanager
+def _cluster(cluster: str, kubeconfig: Path | None, context: str) -> Iterator[Cluster | None]:
+    """The cluster that the options name; None for fresh ones of our own."""
+    if cluster or kubeconfig is not None or context:
+        with connected(cluster, kubeconfig, context) as found:
+            yield found
+    else:
+        with reporting():
+            yield None
