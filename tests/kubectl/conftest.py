@@ -112,6 +112,20 @@ class Kubectl:
             env=self._environment,
         )
 
+    def start_watching(self, resource: str, *arguments: str) -> subprocess.Popen[str]:
+        """Run a command that goes on; answers when it watches a resource."""
+        before = self._watches(resource)
+        started = self.start(*arguments)
+        while started.poll() is None and self._watches(resource) == before:
+            pass
+        return started
+
+    def _watches(self, resource: str) -> int:
+        """How many watches of a resource were ever opened."""
+        counted = f'apiserver_request_total{{verb="watch",resource="{resource}",code="200"}} '
+        lines = self("get", "--raw", "/metrics").splitlines()
+        return sum(int(line.removeprefix(counted)) for line in lines if line.startswith(counted))
+
     def needs(self, minor: int, what: str) -> None:
         """Skip the scenario for a client that does not have this yet."""
         if self.version < (1, minor):

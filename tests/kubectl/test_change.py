@@ -138,12 +138,12 @@ def test_wait_for_a_condition_a_value_and_an_end(kubectl):
     kubectl("run", "p", "--image=busybox")
     if kubectl.has(24):
         ready = '{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}'
-        waiting = kubectl.start("wait", "--for=condition=Ready", "pod/p", "--timeout=20s")
+        waiting = kubectl.start_watching("pods", "wait", "--for=condition=Ready", "pod/p", "--timeout=20s")
         kubectl("patch", "pod", "p", "--subresource=status", "--type=merge", "-p", ready)
         assert "condition met" in waiting.communicate(timeout=30)[0]
         assert "condition met" in kubectl("wait", "--for=jsonpath={.status.phase}=Running", "pod/p", "--timeout=10s")
     assert "timed out" in kubectl("wait", "--for=condition=Never", "pod/p", "--timeout=1s", code=1)
-    waiting = kubectl.start("wait", "--for=delete", "pod/p", "--timeout=20s")
+    waiting = kubectl.start_watching("pods", "wait", "--for=delete", "pod/p", "--timeout=20s")
     kubectl("delete", "pod", "p")
     waiting.communicate(timeout=30)
     assert waiting.returncode == 0
