@@ -20,6 +20,7 @@ _ALL = (
     "scheduling",
     "jobs",
     "fleet",
+    "mcad",
     "served_fleet",
 )
 
