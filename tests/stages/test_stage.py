@@ -162,3 +162,11 @@ def test_the_definition_takes_every_stage_that_comes_along(make_world):
         if world.store.find("stages.kwok.x-k8s.io", "", obj["metadata"]["name"]) is None:
             stored = world.create(obj)
             assert stored["spec"]["next"].items() >= obj["spec"]["next"].items()
+
+
+def test_a_directory_that_is_called_like_a_set_does_not_hide_it(tmp_path, monkeypatch):
+    (tmp_path / "stress").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert {stage.name for stage in load_stages("stress").stages} >= {"pod-create", "pod-ready"}
+    with pytest.raises(StageError, match="found no stages"):
+        load_stages("./stress")

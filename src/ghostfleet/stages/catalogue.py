@@ -5,7 +5,8 @@ configuration of KWOK itself, are left out with a note), from directories of suc
 that come with Ghostfleet: `fast` without delays, `general` with delays that objects can set by annotation, `chaos`,
 which makes things fail that ask for it by label, `stress`, whose pods take about ten seconds to start and ten to end,
 and `kind`, in which containers that start together on a node slow each other down. Several sources can be joined with
-`+`, as in `fast+chaos`. A stage of the same name for the same kind replaces one that came before it.
+`+`, as in `fast+chaos`; a file or directory that is called like a set is written `./fast`. A stage of the same name for
+the same kind replaces one that came before it.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def _places(source: str | Path | Iterable[str | Path]) -> list[Path]:
         return [source]
     if not isinstance(source, str):
         return [path for each in source for path in _places(each)]
-    if Path(source).exists():
+    if source not in _SETS and Path(source).exists():
         return [Path(source)]
     places = []
     for part in source.split("+"):
