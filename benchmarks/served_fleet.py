@@ -16,6 +16,7 @@ from typing import Any
 
 from benchmarks.figures import Baseline, Figure, at_most
 from benchmarks.served import bare_server, run_client
+from ghostfleet.drive.access import Access
 from ghostfleet.drive.connection import Connection
 from ghostfleet.drive.nodes import add
 from ghostfleet.server.instances import Instance
@@ -42,7 +43,7 @@ def run() -> Iterator[Figure]:
 
 
 def _measured(instance: Instance, echoes: float) -> Iterator[Figure]:
-    connection = Connection(instance.kubeconfig)
+    connection = Connection(Access(instance.kubeconfig))
     began = time.monotonic()
     add(connection, fake_nodes(NodeShape(count=_NODES, gpus=8, fake_taint=False)), lambda: None)
     _until(lambda: _count(connection, "/api/v1/nodes", _is_ready) == _NODES)
