@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -14,8 +14,18 @@ from ghostfleet.cli.output import FAILED, WRONG_USAGE, fail
 if TYPE_CHECKING:
     from ghostfleet.drive.interface import Cluster
 
-__all__ = ["INTERRUPTED", "ClusterName", "Context", "Kubeconfig", "connected", "interrupted", "reporting"]
+__all__ = [
+    "INTERRUPTED",
+    "ClusterName",
+    "Context",
+    "Kubeconfig",
+    "connected",
+    "connected_or",
+    "interrupted",
+    "reporting",
+]
 
+T = TypeVar("T")
 #: What a shell reports for a command that Ctrl-C has ended.
 INTERRUPTED = 130
 
@@ -43,6 +53,19 @@ def connected(cluster: str, kubeconfig: Path | None, context: str, concurrency: 
             yield found
         finally:
             found.close()
+
+
+@contextmanager
+def connected_or(
+    fresh: Callable[[], T], cluster: str, kubeconfig: Path | None, context: str, concurrency: int = 32
+) -> Iterator[Cluster | T]:
+    """The cluster that the options name, or where they name none, something fresh."""
+    if cluster or kubeconfig is not None or context:
+        with connected(cluster, kubeconfig, context, concurrency) as found:
+            yield found
+    else:
+        with reporting():
+            yield fresh()
 
 
 @contextmanager

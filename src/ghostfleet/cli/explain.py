@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected
-from ghostfleet.cli.output import WRONG_USAGE, Form, fail
+from ghostfleet.cli.output import WRONG_USAGE, Form, fail, print_structure
 
 if TYPE_CHECKING:
     from ghostfleet.drive.interface import Cluster
@@ -84,21 +84,3 @@ def _print_pod(why: PodExplanation) -> None:
         typer.echo("\nWhat would place it (each tried out):" if why.remedies else "\nNo small change would place it.")
     for remedy in why.remedies[:_SHOWN_REMEDIES]:
         typer.echo(f"  - {remedy.change}  ->  {remedy.node}")
-
-
-def print_structure(value: object, form: Form) -> None:
-    """A dataclass as JSON or YAML."""
-    import sys
-
-    import orjson
-
-    # Named tuples are told by their names.
-    text = orjson.dumps(
-        value, default=lambda each: each._asdict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-    )
-    if form is Form.YAML:
-        import yaml
-
-        typer.echo(yaml.safe_dump(orjson.loads(text), sort_keys=False), nl=False)
-    else:
-        sys.stdout.buffer.write(text)

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import typer
 
-__all__ = ["FAILED", "WRONG_USAGE", "Form", "fail", "print_rows"]
+__all__ = ["FAILED", "WRONG_USAGE", "Form", "fail", "print_rows", "print_structure"]
 
 FAILED = 1
 WRONG_USAGE = 2
@@ -52,3 +52,19 @@ def _print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> N
     widths = [max(len(line[index]) for line in cells) for index in range(len(columns))]
     for line in cells:
         typer.echo("   ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def print_structure(value: object, form: Form) -> None:
+    """Dataclasses, or several of them, as JSON or YAML."""
+    import orjson
+
+    # Named tuples are told by their names.
+    text = orjson.dumps(
+        value, default=lambda each: each._asdict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    )
+    if form is Form.YAML:
+        import yaml
+
+        typer.echo(yaml.safe_dump(orjson.loads(text), sort_keys=False), nl=False)
+    else:
+        sys.stdout.buffer.write(text)

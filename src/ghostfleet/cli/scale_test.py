@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +10,7 @@ import typer
 
 from ghostfleet.cli import workloads as options
 from ghostfleet.cli.bars import shown
-from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected, interrupted, reporting
+from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected_or, interrupted, reporting
 from ghostfleet.cli.output import FAILED, WRONG_USAGE, fail
 
 if TYPE_CHECKING:
@@ -104,11 +102,7 @@ def scale_test(
     named = bool(cluster or kubeconfig or context)
     with (
         interrupted(*_how_to_go_on(output_dir, named)),
-        _on_cluster(
-            cluster,
-            kubeconfig,
-            context,
-            num_processes,
+        connected_or(
             lambda: _fresh(
                 nodes,
                 gpus,
@@ -121,6 +115,10 @@ def scale_test(
                 ),
                 seed,
             ),
+            cluster,
+            kubeconfig,
+            context,
+            max(32, num_processes),
         ) as found,
     ):
         with shown(quiet or json) as progress:
@@ -170,19 +168,6 @@ def _duration(text: str) -> int:
         return parse_duration(text)
     except ValueError as error:
         fail(f"--patience: {error}", WRONG_USAGE)
-
-
-@contextmanager
-def _on_cluster(
-    cluster: str, kubeconfig: Path | None, context: str, processes: int, fresh: Callable[[], Cluster]
-) -> Iterator[Cluster]:
-    """The cluster that is named, or a fresh one."""
-    if cluster or kubeconfig is not None or context:
-        with connected(cluster, kubeconfig, context, max(32, processes)) as found:
-            yield found
-    else:
-        with reporting():
-            yield fresh()
 
 
 def _fresh(nodes: int, gpus: int, product: str, make: Make, seed: int) -> Cluster:

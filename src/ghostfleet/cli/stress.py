@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected, interrupted, reporting
-from ghostfleet.cli.output import WRONG_USAGE, fail
+from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected_or, interrupted, reporting
+from ghostfleet.cli.output import WRONG_USAGE, Form, fail, print_structure
 
 if TYPE_CHECKING:
     from ghostfleet.drive.interface import Cluster
@@ -64,7 +62,7 @@ def stress(
         output_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         fail(f"cannot use {output_dir} as output directory: {error.strerror}", WRONG_USAGE)
-    with _cluster(cluster, kubeconfig, context) as outside:
+    with connected_or(lambda: None, cluster, kubeconfig, context) as outside:
         _run(plan, outside, output_dir, quiet=quiet or as_json, as_json=as_json)
 
 
@@ -85,10 +83,14 @@ def _run(plan: Plan, outside: Cluster | None, directory: Path, *, quiet: bool, a
             typer.echo(pod_table(trial.pod_times, short=True), nl=False)
             typer.echo(f"Average time per iteration: {average:.2f} seconds")
 
-    with interrupted(f"Stopped. The trials that were done are in {directory}."), shown(quiet) as progress:
-        run_stress(plan, progress, outside=outside, done=told)
+    with interrupted(f"Stopped. The trials that were done are in {directory}."):
+        try:
+            with shown(quiet) as progress:
+                run_stress(plan, progress, outside=outside, done=told)
+        finally:
+            _draw(done, directory)
     if as_json:
-        _print_json(done)
+        print_structure(done, Form.JSON)
     elif not quiet:
         typer.echo("\nPerformance summary\n")
         typer.echo(stress_markdown(summary(done)))
@@ -97,27 +99,21 @@ def _run(plan: Plan, outside: Cluster | None, directory: Path, *, quiet: bool, a
 
 def _write(trials: list[Trial], directory: Path) -> None:
     """Everything so far, so that an interrupted test keeps what it has."""
-    from ghostfleet.report.stress import pod_table, stress_csv, stress_markdown, stress_png, summary
+    from ghostfleet.report.stress import pod_table, stress_csv, stress_markdown, summary
 
-    rows = summary(trials)
     (directory / "stress.csv").write_text(stress_csv(trials))
-    (directory / "stress.md").write_text(stress_markdown(rows))
+    (directory / "stress.md").write_text(stress_markdown(summary(trials)))
     last = trials[-1]
     (directory / f"pods-{last.mode}-{last.jobs}.txt").write_text(pod_table(last.pod_times))
-    picture = stress_png(rows)
+
+
+def _draw(trials: list[Trial], directory: Path) -> None:
+    """The picture of all trials, once: drawing takes longer than a trial."""
+    from ghostfleet.report.stress import stress_png, summary
+
+    picture = stress_png(summary(trials)) if trials else None
     if picture is not None:
         (directory / "stress.png").write_bytes(picture)
-
-
-def _print_json(trials: list[Trial]) -> None:
-    import sys
-    from dataclasses import asdict
-
-    import orjson
-
-    sys.stdout.buffer.write(
-        orjson.dumps([asdict(trial) for trial in trials], option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    )
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -128,14 +124,3 @@ def _numbers(text: str) -> tuple[int, ...]:
     if min(numbers) < 1:
         fail(f"-j {text}: expected numbers of Jobs from 1, as in 1,10,100", WRONG_USAGE)
     return numbers
-
-
-@contextmanager
-def _cluster(cluster: str, kubeconfig: Path | None, context: str) -> Iterator[Cluster | None]:
-    """The cluster that the options name; None for fresh ones of our own."""
-    if cluster or kubeconfig is not None or context:
-        with connected(cluster, kubeconfig, context) as found:
-            yield found
-    else:
-        with reporting():
-            yield None

@@ -14,6 +14,7 @@ from ghostfleet.cluster import Cluster, Make, add_nodes
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND
 from ghostfleet.lab.errors import LabError
+from ghostfleet.lab.plan import RUN_LABEL
 from ghostfleet.stages.nodes import NodeShape
 from ghostfleet.stages.settings import Settings
 
@@ -81,7 +82,7 @@ class Mode:
         return {
             "apiVersion": "workload.codeflare.dev/v1beta1",
             "kind": "AppWrapper",
-            "metadata": {"name": name, "namespace": "default", "labels": {_RUN: run}},
+            "metadata": {"name": name, "namespace": "default", "labels": {RUN_LABEL: run}},
             "spec": {
                 "resources": {
                     "GenericItems": [{"replicas": 1, "completionstatus": "Complete", "generictemplate": job}],
@@ -104,7 +105,7 @@ class Mode:
         }
         if self.fake:
             spec |= {"affinity": _FAKE, "tolerations": _TOLERATIONS}
-        labels = {_RUN: run}
+        labels = {RUN_LABEL: run}
         return {
             "apiVersion": "batch/v1",
             "kind": "Job",
@@ -122,9 +123,6 @@ class Mode:
             for stage, spans in self.delays.items()
             for part, span in zip(("delay", "jitter-delay"), spans, strict=True)
         }
-
-
-_RUN = "ghostfleet.dev/run"
 
 
 def _on_kwok(name: str, about: str, stem: str, dispatcher: str = "") -> Mode:

@@ -14,6 +14,7 @@ from ghostfleet.core.clock import SECOND
 from ghostfleet.drive.embedded import Embedded
 from ghostfleet.drive.interface import JOBS, PODS, Cluster
 from ghostfleet.lab.errors import LabError
+from ghostfleet.lab.plan import RUN_LABEL
 from ghostfleet.lab.progress import Progress
 from ghostfleet.lab.stress.modes import NODES, Mode, find_mode
 from ghostfleet.lab.stress.trial import Trial, run_trial
@@ -71,7 +72,7 @@ def run_stress(
 
 async def _clean(cluster: Cluster, mode: Mode, run: str) -> None:
     """Remove what a trial made, and wait until it is gone."""
-    selector = f"ghostfleet.dev/run={run}"
+    selector = f"{RUN_LABEL}={run}"
     manifest = mode.manifest(1, 1, 0, run)
     kind = await cluster.resolve(manifest["apiVersion"], manifest["kind"])
     if kind is not None:

@@ -17,6 +17,7 @@ from ghostfleet.core.profile import load_profile
 from ghostfleet.core.timestamps import parse_rfc3339
 from ghostfleet.drive.interface import JOBS, PODS, Cluster, Kind
 from ghostfleet.lab.errors import LabError
+from ghostfleet.lab.plan import RUN_LABEL
 from ghostfleet.lab.progress import Progress
 from ghostfleet.lab.stress.modes import Mode
 
@@ -66,7 +67,7 @@ class _Script:
         self._pods = pods
         self._gpus = gpus
         self._run = run
-        self._selector = f"ghostfleet.dev/run={run}"
+        self._selector = f"{RUN_LABEL}={run}"
         self._progress = progress
         profile = load_profile(cluster.facts.profile or mode.profile)
         self._apply, self._get = profile.duration("kubectl.apply"), profile.duration("kubectl.get")

@@ -61,8 +61,9 @@ def findings(state: ClusterState, plan: Plan, uid: str) -> list[Finding]:
     """All reasons, the one that most nodes give first."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for node, refusal in refusals(state, plan, uid).items():
-        for reason in refusal.reasons if refusal is not None else ():
-            grouped.setdefault((refusal.plugin if refusal else "", reason), []).append(node)
+        if refusal is not None:
+            for reason in refusal.reasons:
+                grouped.setdefault((refusal.plugin, reason), []).append(node)
     found = [
         Finding(plugin, reason, tuple(nodes), _block(state, plan, reason))
         for (plugin, reason), nodes in grouped.items()
