@@ -4,12 +4,18 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test check bench kube e2e clean format
+# FAST=1 takes the package with its busiest modules compiled, where there is a C compiler: make demo FAST=1
+ifdef FAST
+COMPILED := build/fast/.built
+export PYTHONPATH := $(CURDIR)/build/fast
+endif
 
-demo: $(VENV)/.installed
+.PHONY: demo test check bench fast kube e2e clean format
+
+demo: $(VENV)/.installed $(COMPILED)
 	$(BIN)/ghostfleet scale-test -n 1000 -p 50 --delay 2 --stages general -o demo --force
 
-test: $(VENV)/.installed-dev
+test: $(VENV)/.installed-dev $(COMPILED)
 	$(BIN)/pytest -n 2 --dist loadgroup tests
 
 check: $(VENV)/.installed-dev
@@ -18,8 +24,12 @@ check: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-bench: $(VENV)/.installed-dev
-	$(BIN)/python -m benchmarks
+# All benchmarks but the longest, or those that are named: make bench ONLY=side_by_side
+bench: $(VENV)/.installed-dev $(COMPILED)
+	$(BIN)/python -m benchmarks $(ONLY)
+
+# The package with its busiest modules compiled by mypyc: minutes once, and again when a module changes.
+fast: build/fast/.built
 
 # A real control plane and kwok, built from their Go modules into the user's cache: minutes once, then nothing.
 kube:
@@ -40,6 +50,12 @@ format: $(VENV)/.installed-dev
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+build/fast/.built: pyproject.toml $(shell find src -name '*.py') | $(VENV)/bin/python
+	@command -v cc > /dev/null || { echo "to compile modules needs a C compiler (cc); without FAST=1 none is needed"; exit 2; }
+	rm -rf build/fast
+	HATCH_BUILD_HOOK_ENABLE_MYPYC=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/fast .
+	@touch $@
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

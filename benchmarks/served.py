@@ -19,7 +19,7 @@ from ghostfleet.server.instances import Instance
 from ghostfleet.server.requests import Receive, Scope, Send
 from ghostfleet.server.serve import HttpServer
 
-__all__ = ["Place", "bare_server", "cluster", "run_client"]
+__all__ = ["Place", "bare_server", "cluster", "place_of", "run_client", "running"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +33,28 @@ class Place:
 
 
 @contextmanager
-def cluster(*, tls: bool) -> Iterator[Place]:
-    """A fresh cluster in a process of its own: the API alone, without anyone who acts on what is written."""
+def running(*options: str) -> Iterator[Instance]:
+    """A fresh cluster, started by `ghostfleet up` with these options and ended with the block."""
     with tempfile.TemporaryDirectory() as state:
         environment = {**os.environ, "XDG_STATE_HOME": state, "KUBECONFIG": f"{state}/none"}
         command = [sys.executable, "-m", "ghostfleet"]
-        up = ["up", "bench", "--detach", "--quiet", "--tls" if tls else "--no-tls", "--disable", ",".join(PARTS)]
-        subprocess.run([*command, *up], env=environment, check=True)
         try:
-            yield _place(Instance("bench", environment))
+            subprocess.run([*command, "up", "bench", "--detach", "--quiet", *options], env=environment, check=True)
+            yield Instance("bench", environment)
         finally:
-            subprocess.run([*command, "down", "bench", "--quiet"], env=environment, check=True)
+            # One that did not start cannot be ended, which is said; what counts is why it did not.
+            subprocess.run([*command, "down", "bench", "--quiet"], env=environment, check=False)
 
 
-def _place(instance: Instance) -> Place:
+@contextmanager
+def cluster(*, tls: bool) -> Iterator[Place]:
+    """A fresh cluster in a process of its own: the API alone, without anyone who acts on what is written."""
+    with running("--tls" if tls else "--no-tls", "--disable", ",".join(PARTS)) as instance:
+        yield place_of(instance)
+
+
+def place_of(instance: Instance) -> Place:
+    """Where a cluster that runs is."""
     record = instance.record()
     assert record is not None
     authority = instance.directory / "ca.crt"
@@ -66,10 +74,10 @@ def bare_server() -> Iterator[Place]:
             process.terminate()
 
 
-def run_client(place: Place, **task: Any) -> dict[str, Any]:
-    """Let the client process do a task; answers what it measured."""
+def run_client(place: Place, module: str = "benchmarks.client", **task: Any) -> dict[str, Any]:
+    """Let a client process do a task; answers what it measured."""
     told = orjson.dumps({**asdict(place), **task})
-    done = subprocess.run([sys.executable, "-m", "benchmarks.client"], input=told, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run([sys.executable, "-m", module], input=told, stdout=subprocess.PIPE, check=True)
     measured: dict[str, Any] = orjson.loads(done.stdout)
     return measured
 

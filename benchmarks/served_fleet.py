@@ -6,16 +6,13 @@ KWOK's own CI allows itself 60 seconds for each. The baseline is the same number
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from benchmarks.figures import Baseline, Figure, at_most
-from benchmarks.served import bare_server, run_client
+from benchmarks.served import bare_server, run_client, running
 from ghostfleet.drive.access import Access
 from ghostfleet.drive.connection import Connection
 from ghostfleet.drive.nodes import add
@@ -32,14 +29,8 @@ _LOOK_AGAIN = 0.25
 def run() -> Iterator[Figure]:
     with bare_server() as place:
         echoes = run_client(place, do="echo", count=_NODES, connections=1)["requests"]
-    with tempfile.TemporaryDirectory() as state:
-        environment = {**os.environ, "XDG_STATE_HOME": state, "KUBECONFIG": f"{state}/none"}
-        command = [sys.executable, "-m", "ghostfleet"]
-        subprocess.run([*command, "up", "bench", "--detach", "--quiet"], env=environment, check=True)
-        try:
-            yield from _measured(Instance("bench", environment), echoes)
-        finally:
-            subprocess.run([*command, "down", "bench", "--quiet"], env=environment, check=True)
+    with running() as instance:
+        yield from _measured(instance, echoes)
 
 
 def _measured(instance: Instance, echoes: float) -> Iterator[Figure]:

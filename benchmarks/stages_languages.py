@@ -14,8 +14,7 @@ from typing import Any
 from benchmarks.figures import Baseline, Figure, at_most, best, seconds_of
 from ghostfleet.stages.cel import compile_cel
 from ghostfleet.stages.errors import EvaluationError
-from ghostfleet.stages.gotemplate import compile_template
-from ghostfleet.stages.gotemplate_yaml import read_yaml, render_yaml
+from ghostfleet.stages.gotemplate import compile_template, read_yaml, render_yaml
 from ghostfleet.stages.jq import compile_jq
 
 __all__ = ["run"]

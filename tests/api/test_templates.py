@@ -87,7 +87,18 @@ def test_a_name_that_is_taken_is_still_refused(lab):
         lab.create("pods", body, "nowhere")
 
 
-job_labels = st.sampled_from([{"a": "b"}, {"job-name": "p"}, {"bad key": "x"}])
+job_labels = st.sampled_from(
+    [
+        {"a": "b"},
+        {"a": "c", "d": ""},
+        {"a": "bad value"},
+        {"a": 1},
+        {"a": None},
+        {},
+        {"job-name": "p"},
+        {"bad key": "x"},
+    ]
+)
 job_spec = st.fixed_dictionaries(
     {
         "template": st.fixed_dictionaries(
@@ -114,12 +125,18 @@ job_names = st.sampled_from(["p", "UPPER", "dotted.name", "x" * 63, "x" * 64, "y
     rest=st.fixed_dictionaries({}, optional={"labels": st.just({"c": "d"}), "annotations": st.just({"e": "f"})}),
     validation=st.sampled_from(["Strict", "Warn", "Ignore"]),
     managers=st.tuples(st.sampled_from(["", "tests"]), st.sampled_from(["", "tests"])),
+    other=job_labels,
 )
-def test_the_second_job_of_a_template_is_like_the_first(lab_factory, spec, name, rest, validation, managers):
+def test_the_second_job_of_a_template_is_like_the_first(lab_factory, spec, name, rest, validation, managers, other):
     body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, **rest}, "spec": spec}
     jobs = {"plural": "jobs.batch"}
     alone, after = lab_factory(), lab_factory()
-    outcome(after, {**body, "metadata": {"name": "first"}}, "Ignore", **jobs, manager=managers[0])
+    relabelled = {**spec, "template": {**spec["template"], "metadata": {"labels": other}}}
+    first = {**body, "metadata": {"name": "first"}}
+    outcome(after, first, "Ignore", **jobs, manager=managers[0])
+    if "metadata" in spec["template"]:
+        again = {**first, "metadata": {"name": "again"}, "spec": relabelled}
+        outcome(after, again, "Ignore", **jobs, manager=managers[0])
     second = outcome(after, body, validation, **jobs, manager=managers[1])
     assert second == outcome(alone, body, validation, **jobs, manager=managers[1])
 
@@ -134,3 +151,23 @@ def test_jobs_of_one_template_share_what_is_not_their_own(lab):
     assert one["spec"]["template"]["spec"] is two["spec"]["template"]["spec"]
     assert two["spec"]["selector"]["matchLabels"] == {"batch.kubernetes.io/controller-uid": two["metadata"]["uid"]}
     assert two["spec"]["template"]["metadata"]["labels"]["job-name"] == "two"
+
+
+def test_jobs_that_differ_in_the_labels_of_their_pods_share_the_rest(lab):
+    pods = {"restartPolicy": "Never", "containers": [{"name": "a", "image": "b"}]}
+    _, one, two = (
+        lab.create(
+            "jobs.batch",
+            {
+                "metadata": {"name": name},
+                "spec": {"template": {"metadata": {"labels": {"for": name}}, "spec": pods}},
+            },
+        )
+        for name in ("first", "one", "two")
+    )
+    assert one["spec"]["template"]["spec"] is two["spec"]["template"]["spec"]
+    assert [each["spec"]["template"]["metadata"]["labels"]["for"] for each in (one, two)] == ["one", "two"]
+    assert two["metadata"]["labels"]["for"] == "two"
+    bad = {"template": {"metadata": {"labels": {"for": "no label"}}, "spec": pods}}
+    with pytest.raises(ApiError, match="a valid label must be"):
+        lab.create("jobs.batch", {"metadata": {"name": "bad"}, "spec": bad})

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 
 class Shell:
@@ -58,3 +59,22 @@ def ghostfleet(tmp_path: Path) -> Iterator[Shell]:
     shell = Shell(tmp_path)
     yield shell
     shell("down", "--all", "--quiet")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Runs commands in this process, in an empty directory that is the user's home too."""
+    from ghostfleet.cli.main import app
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for variable in ("XDG_CONFIG_HOME", "HOME"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments: str, code: int = 0) -> str:
+        done = CliRunner().invoke(app, arguments)
+        assert done.exit_code == code, done.output
+        return done.output
+
+    return run

@@ -117,6 +117,7 @@ def test_a_port_that_is_taken_is_said_before_anything_is_announced(ghostfleet):
         (["down", "Bad Name"], "is not a name for a cluster"),
         (["kubeconfig", "-x"], "No such option"),
         (["fly"], "No such command"),
+        (["up", "--commands", "obeyed"], "--commands obeyed: expected one of ignored, endless, played"),
     ],
 )
 def test_wrong_usage_is_told_with_what_would_be_right(ghostfleet, arguments, words):

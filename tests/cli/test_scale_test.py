@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from typer.testing import CliRunner
 
 pytestmark = pytest.mark.fleet
 
@@ -26,24 +25,6 @@ def served(ghostfleet):
 
 def submissions(path: Path) -> list[str]:
     return [each["jobName"] for each in json.loads((path / "submitted.json").read_text())]
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """Runs commands in this process, in an empty directory that is the user's home too."""
-    from ghostfleet.cli.main import app
-
-    monkeypatch.chdir(tmp_path)
-    for variable in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "HOME"):
-        monkeypatch.setenv(variable, str(tmp_path))
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*arguments: str, code: int = 0) -> str:
-        done = CliRunner().invoke(app, arguments)
-        assert done.exit_code == code, done.output
-        return done.output
-
-    return run
 
 
 def test_a_scale_test_ends_with_a_table_of_phases_and_the_path_of_the_report(here, tmp_path):

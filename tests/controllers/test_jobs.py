@@ -386,6 +386,27 @@ def test_on_the_kubernetes_profile_sixty_jobs_get_their_pods_at_twenty_requests_
     assert len(world.pods()) == 60
 
 
+def test_on_the_kubernetes_profile_a_job_keeps_its_place_in_the_line_for_what_its_pod_does_meanwhile(
+    new_world, pod_template
+):
+    world = new_world("kubernetes")
+    JobController(world.store, world.routes, world.creator, world.profile)
+    start(world, pod_template, "first")
+    for number in range(60):
+        start(world, pod_template, f"early-{number}")
+    # A second after its status was written, the first is in line again, before those that come then.
+    world.advance(1.5)
+    for number in range(60):
+        start(world, pod_template, f"late-{number}")
+    world.advance(0.5)
+    (pod,) = (pod for pod in world.pods() if pod["metadata"]["labels"]["job-name"] == "first")
+    world.set_phase(pod, "Succeeded")
+    while "completionTime" not in world.get(JOBS, "first")["status"]:
+        world.advance(0.5)
+    late = [name for name in world.names() if name.startswith("late-")]
+    assert len(late) < 10
+
+
 @given(
     parallelism=st.integers(1, 6),
     completions=st.integers(1, 8),

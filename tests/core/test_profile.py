@@ -16,6 +16,8 @@ def test_every_figure_and_limit_says_where_it_comes_from():
         profile = load_profile(name)
         for figure in profile.figures():
             assert profile.source(figure), figure
+        for component, limit in profile.clients().items():
+            assert limit.source, component
     assert "defaults.go" in load_profile("kubernetes").client("kube-controller-manager").source
 
 
@@ -23,8 +25,9 @@ def test_the_clients_of_a_real_cluster_are_limited_and_those_of_an_instant_one_a
     limit = load_profile("kubernetes").client("kube-controller-manager")
     assert (limit.qps, limit.burst) == (20, 30)
     assert load_profile("kubernetes").limiter("kube-scheduler").burst == 100
-    assert load_profile("instant").client("kube-controller-manager") is None
-    assert load_profile("instant").limiter("kube-controller-manager") is None
+    for component in load_profile("kubernetes").clients():
+        assert load_profile("instant").client(component) is None
+        assert load_profile("instant").limiter(component) is None
 
 
 def test_each_client_has_a_bucket_of_its_own():
@@ -46,6 +49,15 @@ def test_a_profile_has_the_figures_of_the_one_it_is_based_on():
     assert set(instant.figures()) == set(kubernetes.figures())
     assert instant.duration("job.batch-period") == 0
     assert instant.duration("job.pod-failure-backoff") == kubernetes.duration("job.pod-failure-backoff")
+
+
+def test_a_profile_has_the_client_limits_of_the_one_it_is_based_on(tmp_path):
+    path = tmp_path / "faster.yaml"
+    path.write_text("basedOn: kubernetes\nclients:\n  kube-scheduler: {qps: 500, burst: 900, source: a test}\n")
+    faster, kubernetes = load_profile(str(path)), load_profile("kubernetes")
+    assert faster.client("kube-scheduler").qps == 500
+    assert faster.client("kube-controller-manager") == kubernetes.client("kube-controller-manager")
+    assert load_profile("kind").clients() == kubernetes.clients()
 
 
 def test_unknown_names_are_answered_with_the_known_ones():

@@ -188,3 +188,26 @@ def test_quota_survives_a_restart_and_trees_can_be_added():
         )
     )
     until(lab, plutonium="Completed", too_much="Pending")
+
+
+def test_jobs_end_as_in_the_kubernetes_of_the_version():
+    for dispatcher, types in (
+        ("mcad-1.40", ["Complete"]),
+        ("mcad-1.32", ["Complete"]),
+        ("better", ["SuccessCriteriaMet", "Complete"]),
+        ("", ["SuccessCriteriaMet", "Complete"]),
+    ):
+        lab = Lab(dispatcher, nodes=1)
+        lab.submit(job("one"))
+        lab.submit(job("two", parallelism=2))
+        lab.advance(5)
+        assert [[each["type"] for each in made["status"]["conditions"]] for made in lab.jobs()] == [types, types]
+
+
+def test_the_name_of_its_time_is_meant_where_no_group_is_given():
+    for dispatcher, group in (("mcad-1.32", "mcad.ibm.com"), ("mcad-1.40", "workload.codeflare.dev")):
+        served = {
+            each.group: each for each in Lab(dispatcher, nodes=0).cluster.registry if each.plural == "appwrappers"
+        }
+        assert [name for name, resource in served.items() if not resource.secondary] == [group]
+        assert len(served) == 2

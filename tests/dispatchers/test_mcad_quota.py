@@ -120,6 +120,25 @@ def test_quota_is_needed_in_every_tree_and_taken_in_none_if_one_refuses():
     assert used(trees, "root") == used(trees, "root", "service") == 4
 
 
+def test_who_must_go_in_one_tree_makes_room_in_the_others_whatever_the_trees_are_called():
+    for borrowed, plain in (("a", "z"), ("z", "a")):
+        trees = Forest()
+        trees.replant(
+            [
+                subtree("roots", borrowed, [quota("root", 16)]),
+                subtree("leaves", borrowed, [quota("gold", 8), quota("silver", 8)], parent="root"),
+                subtree("plain", plain, [quota("root", 16)]),
+                subtree("plain-leaves", plain, [quota("gold", 16)], parent="root"),
+            ]
+        )
+        leaves = {borrowed: "silver", plain: "gold"}
+        asks = {"priority": 0, "preemptable": True}
+        assert trees.allocate(("default", "borrower"), leaves, Amounts(gpu=16), **asks).granted
+        answer = trees.allocate(("default", "owner"), {**leaves, borrowed: "gold"}, Amounts(gpu=8), **asks)
+        assert (answer.granted, answer.victims) == (True, (("default", "borrower"),))
+        assert used(trees, "root", borrowed) == used(trees, "root", plain) == 8
+
+
 def test_a_resource_that_a_node_does_not_state_is_none():
     trees = Forest()
     only_cpu = {"name": "root", "quotas": {"requests": {"cpu": 8}}}

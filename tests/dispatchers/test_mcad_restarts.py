@@ -96,3 +96,58 @@ def test_the_environment_of_the_pod_sets_what_mcad_takes_from_there():
     assert lab.controller.running
     profile = lab.controller.profile
     assert (profile.duration("backoff.time"), profile.switch("preemption")) == (7_000_000, True)
+
+
+def chart(lab: Lab, *, settings: dict[str, str] | None) -> None:
+    """What installing the project's chart leaves behind: a Deployment with pods for real nodes, and a ConfigMap."""
+    container: dict[str, object] = {"name": "mcad-controller", "image": "mcad-controller:latest"}
+    container["resources"] = {"requests": {"cpu": "1", "memory": "1Gi"}}
+    if settings is not None:
+        config = {"name": "mcad-settings", "namespace": "kube-system"}
+        lab.submit({"apiVersion": "v1", "kind": "ConfigMap", "metadata": config, "data": settings})
+        container["envFrom"] = [{"configMapRef": {"name": "mcad-settings"}}]
+    labels = {"app": "custom-metrics-apiserver"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    metadata = {"name": "mcad-controller", "namespace": "kube-system"}
+    lab.submit({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})
+
+
+@pytest.mark.parametrize("nodes", [0, 1])
+def test_a_chart_that_is_uninstalled_and_installed_again_takes_the_controller_with_it(nodes):
+    lab = Lab("mcad-1.40", nodes=0)
+    lab.add_nodes(nodes, 0, fake_taint=False)
+    lab.delete("mcad-controller", "deployments.apps", "kube-system")
+    lab.advance(40)
+    assert not system_pods(lab)
+    assert not lab.controller.running
+    chart(lab, settings={"QUOTA_ENABLED": "false", "PREEMPTION": "true", "DISPATCHER_MODE": "false"})
+    lab.advance(10)
+    assert len(system_pods(lab)) == 1
+    assert lab.controller.running
+    profile = lab.controller.profile
+    assert (profile.switch("quota"), profile.switch("preemption")) == (False, True)
+
+
+def test_what_the_environment_does_not_switch_on_is_off():
+    lab = Lab("mcad-1.40:preemption=true,backoff.time=5s", nodes=0)
+    assert lab.controller.profile.switch("quota")
+    lab.delete("mcad-controller", "deployments.apps", "kube-system")
+    lab.advance(40)
+    chart(lab, settings=None)
+    lab.advance(10)
+    profile = lab.controller.profile
+    assert (profile.switch("quota"), profile.switch("preemption")) == (False, False)
+    assert profile.duration("backoff.time") == 5_000_000
+
+
+def test_helm_finds_the_stand_in_marked_as_its_own():
+    lab = Lab("mcad-1.40:preemption=true", nodes=0)
+    config = lab.cluster.store.get("configmaps", "kube-system", "mcad-controller-configmap")
+    assert config["data"]["PREEMPTION"] == config["data"]["QUOTA_ENABLED"] == "true"
+    deployment = lab.cluster.store.get("deployments.apps", "kube-system", "mcad-controller")
+    assert deployment["spec"]["selector"] == {"matchLabels": {"app": "custom-metrics-apiserver"}}
+    for obj in (config, deployment):
+        metadata = obj["metadata"]
+        assert metadata["labels"]["app.kubernetes.io/managed-by"] == "Helm"
+        assert metadata["annotations"]["meta.helm.sh/release-name"] == "mcad-controller"

@@ -79,6 +79,7 @@ def test_up_says_in_one_line_which_programs_are_missing(shell, tmp_path):
         (["--runtime", "kubernetes", "--no-tls"], "--no-tls cannot be used with --runtime kubernetes"),
         (["--runtime", "kubernetes", "--seed", "1"], "--seed cannot be used with --runtime kubernetes"),
         (["--bin-dir", "x"], "add --runtime kubernetes"),
+        (["--component-arg", "kube-scheduler=--v=4"], "add --runtime kubernetes"),
     ],
 )
 def test_options_that_make_no_sense_together_are_refused(shell, options, said):

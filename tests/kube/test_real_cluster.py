@@ -119,6 +119,29 @@ def test_nothing_is_left_when_its_process_is_killed(programs, shell):
     assert "was not running" in shell("down", "killed")
 
 
+def test_a_component_gets_the_flags_that_are_given_for_it(programs, shell):
+    arguments = [
+        "kube-scheduler=--kube-api-qps=777",
+        "kube-scheduler=--kube-api-burst=888",
+        "kube-apiserver=--allow-privileged=false",
+    ]
+    words = [word for argument in arguments for word in ("--component-arg", argument)]
+    shell("up", "tuned", "--runtime", "kubernetes", "--disable", "controllers,stages", *words, "-d", "-q")
+    pid = json.loads((shell.directory("tuned") / "record.json").read_text())["pid"]
+    told = {name: Path(f"/proc/{each}/cmdline").read_text().split("\0")[1:-1] for each, name in children(pid).items()}
+    assert told["kube-scheduler"][-2:] == ["--kube-api-qps=777", "--kube-api-burst=888"]
+    assert [word for word in told["kube-apiserver"] if "privileged" in word] == ["--allow-privileged=false"]
+    shell("down", "tuned")
+
+
+def test_a_flag_that_a_component_does_not_know_is_said(programs, shell):
+    words = ["--component-arg", "kube-scheduler=--no-such-flag=1"]
+    said = shell("up", "wrong", "--runtime", "kubernetes", "--disable", "stages", *words, "-d", code=1)
+    assert "kube-scheduler ended with exit code 1: " in said
+    assert "unknown flag: --no-such-flag" in said
+    shell("down", "wrong")
+
+
 def test_it_ends_at_once_by_ctrl_c(programs, shell):
     started = shell.start("up", "here", "--runtime", "kubernetes", "--disable", "controllers,scheduler,stages")
     assert started.stdout is not None

@@ -220,7 +220,7 @@ def test_a_run_of_another_process_can_be_followed(fleet, directory):
     assert fleet.cluster.run(work()) is True
     samples = directory.samples()
     # The first five were there before the recorder: only what it saw itself is marked.
-    assert [sorted(each["marks"]) for each in samples[:5]] == [["finished", "submitted"]] * 5
+    assert [sorted(each["marks"]) for each in samples[:5]] == [["ended", "finished", "submitted"]] * 5
     assert all({"workload", "bound", "running", "finished"} <= set(each["marks"]) for each in samples[5:])
 
 

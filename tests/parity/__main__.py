@@ -11,6 +11,10 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
+
+# Python puts this directory on its path, but not what all tests share.
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from parity_material.comparison import Comparison
 from parity_material.served import find_kubectl, kubectl_comparison

@@ -17,31 +17,9 @@ from ghostfleet.core.clock import VirtualClock, WallClock
 from ghostfleet.server.app import App
 from ghostfleet.server.auth import Authenticator
 from ghostfleet.server.serve import HttpServer
+from support.asgi import Reply, call
 
 TOKEN = "a-token-for-tests"
-
-
-@dataclass
-class Reply:
-    """What a request got."""
-
-    status: int
-    headers: list[tuple[str, str]]
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        return orjson.loads(self.body)
-
-    @property
-    def lines(self) -> list[Any]:
-        return [orjson.loads(line) for line in self.body.splitlines()]
-
-    def header(self, name: str) -> str:
-        return next((value for key, value in self.headers if key.lower() == name), "")
-
-    def all(self, name: str) -> list[str]:
-        return [value for key, value in self.headers if key.lower() == name]
 
 
 def _payload(body: Any, headers: dict[str, str]) -> bytes:
@@ -71,41 +49,9 @@ class Face:
         payload = _payload(body, named)
         if token:
             named["authorization"] = f"Bearer {token}"
-        path, _, query = target.partition("?")
-        scope = {
-            "type": "http",
-            "method": method,
-            "path": path,
-            "query_string": query.encode(),
-            "headers": [(name.lower().encode(), value.encode()) for name, value in named.items()],
-        }
-        return asyncio.run(self._exchange(scope, payload))
-
-    async def _exchange(self, scope: dict[str, Any], payload: bytes) -> Reply:
-        incoming = [{"type": "http.request", "body": payload, "more_body": False}]
-        outgoing: list[dict[str, Any]] = []
-
-        async def receive() -> dict[str, Any]:
-            if incoming:
-                return incoming.pop()
-            await asyncio.Event().wait()
-            raise AssertionError("nothing sets that event")
-
-        async def send(message: Any) -> None:
-            outgoing.append(message)
-
-        answering = asyncio.create_task(self.app(scope, receive, send))
-        while not answering.done():
-            for _ in range(50):
-                await asyncio.sleep(0)
-            # A stream that has nothing more to say is ended here, as its timeout would do later.
-            for stream in list(self.app.streams._open):
-                stream.end()
-        await answering
+        reply = asyncio.run(call(self.app, method, target, named.items(), payload))
         self.clock.settle()
-        start, *bodies = outgoing
-        headers = [(name.decode(), value.decode()) for name, value in start["headers"]]
-        return Reply(start["status"], headers, b"".join(message["body"] for message in bodies))
+        return reply
 
     def get(self, target: str, **headers: str) -> Reply:
         return self.call("GET", target, **headers)

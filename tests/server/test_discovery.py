@@ -124,6 +124,17 @@ def test_a_custom_resource_appears_and_goes(registry, discovery):
     assert discovery.resources("a.example.com", "v1") is None
 
 
+def test_a_group_whose_resources_have_a_better_name_comes_last(registry, discovery):
+    other = dataclasses.replace(QUEUES, group="z.example.com")
+    for secondary, first in ((QUEUES, "z.example.com"), (other, "a.example.com")):
+        for resource in (QUEUES, other):
+            registry.add(dataclasses.replace(resource, secondary=resource is secondary))
+        names = [group["name"] for group in discovery.all_groups()["groups"]]
+        assert next(name for name in names if name.endswith(".example.com")) == first
+        for resource in (QUEUES, other):
+            registry.remove(resource)
+
+
 def test_a_version_that_is_not_served_is_not_shown(registry, discovery):
     hidden = dataclasses.replace(QUEUES.versions["v1beta1"], served=False)
     registry.add(dataclasses.replace(QUEUES, versions={**QUEUES.versions, "v1beta1": hidden}))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghostfleet.stages.cel import CelError, Duration, Timestamp, Unsupported, compile_cel
-from ghostfleet.stages.cel_values import type_name
+from ghostfleet.stages.cel.values import type_name
 
 _LINES = [json.loads(line) for line in (Path(__file__).parent / "facts" / "cel.jsonl").read_text().splitlines()]
 _SELF = _LINES[0]["self"]

@@ -260,12 +260,31 @@ def test_a_job_says_how_long_its_pods_run(world):
 
 
 def test_durations_are_read_from_commands_when_asked(make_world):
-    for sleeps, end in ((True, 10), (False, 0)):
-        world = make_world(sleeps=sleeps)
+    for commands, end in (("played", 10), ("endless", 0), ("ignored", 0)):
+        world = make_world(commands=commands)
         world.nodes()
         world.pod(command=["sleep", "10"], job=True)
         world.run(60)
         assert world.times()["Succeeded"] == end
+
+
+def test_a_pod_that_waits_for_ever_is_ended_by_no_stage_where_commands_count(make_world):
+    for commands, phase in (("played", "Running"), ("endless", "Running"), ("ignored", "Succeeded")):
+        world = make_world(commands=commands)
+        world.nodes()
+        world.pod(command=["sh", "-c", "sleep infinity"], job=True)
+        world.run(3600)
+        assert world.phase() == phase
+
+
+def test_init_containers_take_their_time_where_commands_are_played(make_world):
+    for commands, start in (("played", 12), ("endless", 0)):
+        world = make_world(commands=commands)
+        world.nodes()
+        first, second = ({"name": f"init-{each}", "image": "x", "command": ["sleep", each]} for each in ("5", "7"))
+        world.pod(spec={"initContainers": [first, second]})
+        world.run(60)
+        assert world.times()["Running"] == start
 
 
 def test_pods_fail_as_likely_as_they_say(make_world):

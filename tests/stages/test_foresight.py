@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ghostfleet.stages.dependence import dependence_of, extract
-from ghostfleet.stages.gotemplate_parser import parse
+from ghostfleet.stages.gotemplate.parser import parse
 
 KWOK = Path(__file__).parents[3] / "shared" / "fixtures" / "kwok-stages"
 FUNCTIONS = ("Now", "Quote", "YAML", "NodeIP", "PodIPWith", "or", "and", "not", "eq", "index", "printf", "upper")

@@ -16,10 +16,9 @@ import pytest
 from ghostfleet.core.manifests import load_documents
 from ghostfleet.stages.cel import compile_cel
 from ghostfleet.stages.errors import EvaluationError
-from ghostfleet.stages.gofmt import printed
-from ghostfleet.stages.gotemplate import TemplateError, Unsupported, compile_template
-from ghostfleet.stages.gotemplate_values import Float, Int
-from ghostfleet.stages.gotemplate_yaml import read_yaml
+from ghostfleet.stages.gotemplate import TemplateError, Unsupported, compile_template, read_yaml
+from ghostfleet.stages.gotemplate.fmt import printed
+from ghostfleet.stages.gotemplate.values import Float, Int
 from ghostfleet.stages.govalues import JsonNumber
 from ghostfleet.stages.jq import JqError, compile_jq
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from ghostfleet.core.yamltext import YamlError, compose
 from ghostfleet.stages.errors import EvaluationError
-from ghostfleet.stages.gotemplate import TemplateError, Unsupported, compile_template
-from ghostfleet.stages.gotemplate_yaml import read_yaml, render_yaml
+from ghostfleet.stages.gotemplate import TemplateError, Unsupported, compile_template, read_yaml, render_yaml
 from ghostfleet.stages.govalues import JsonNumber
 
 _FACTS_FOLDER = Path(__file__).parent / "facts"

@@ -170,3 +170,10 @@ def test_a_directory_that_is_called_like_a_set_does_not_hide_it(tmp_path, monkey
     assert {stage.name for stage in load_stages("stress").stages} >= {"pod-create", "pod-ready"}
     with pytest.raises(StageError, match="found no stages"):
         load_stages("./stress")
+
+
+def test_the_example_of_a_users_own_stages_is_the_set_stress():
+    built_in = (Path(catalogue.__file__).parent / "data" / "stress").glob("*.yaml")
+    example = Path(__file__).parents[2] / "examples" / "03-kwok-stages" / "kwok.yaml"
+    stages = {each["metadata"]["name"]: each for each in yaml.safe_load_all(example.read_text())}
+    assert stages == {path.stem: yaml.safe_load(path.read_text()) for path in built_in}

@@ -26,7 +26,7 @@ SCENARIOS = 400
 
 def main() -> None:
     # What is asked lives beside the tests, which ask the same of our cluster.
-    sys.path.insert(0, str(ROOT / "tests" / "parity"))
+    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "parity")]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin-dir", type=Path, help="where the programs of a control plane are")
     parser.add_argument("--kubeconfig", type=Path, help="a control plane that runs already")

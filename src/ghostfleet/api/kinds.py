@@ -74,6 +74,8 @@ class Resource:
     scale: ScalePaths | None = None
     #: another resource's key, where this one is only another name for it
     stored_as: str = ""
+    #: there is another of the same name, which is meant where no group is given
+    secondary: bool = False
 
     @property
     def key(self) -> str:

@@ -4,17 +4,20 @@ A load test creates thousands of pods and Jobs that differ in nothing but their 
 into the store depends, for nearly all of them, on the spec alone; so the first of a template goes all the way, and its
 *cast* is kept by the bytes of the spec that was sent. Later ones take the cast: the same dicts, so that they cost
 little time and little memory. To the cast of a Job comes what every Job has of its own, the labels and the selector by
-which it knows its pods.
+which it knows its pods; the values of other labels of its pods are its own too, since whoever makes Jobs for others,
+as dispatchers do, writes there whom they are for.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import orjson
 
 from ghostfleet.api.defaults.kindpreparation import job_with_selector
+from ghostfleet.api.validation.checks import Errors
+from ghostfleet.api.validation.checks import labels as check_labels
 from ghostfleet.core.changes import Object
 from ghostfleet.core.patch.fieldset import FieldSet
 
@@ -23,9 +26,6 @@ __all__ = ["CASTABLE", "PODS", "Cast", "Key", "Templates"]
 PODS, JOBS = "pods", "jobs.batch"
 #: Resources whose objects are cast.
 CASTABLE = frozenset((PODS, JOBS))
-
-#: The resource, and the bytes of the spec.
-Key = tuple[str, bytes]
 
 _REMEMBERED = 1024
 #: With these, what becomes of a pod's spec depends on its name, labels or time of creation.
@@ -39,6 +39,16 @@ _GIVEN_LABELS = frozenset(
 _LONGEST_LABEL = 63
 #: Stand for a spec whose fields are known: something to own, so that there is an entry to put them into.
 _PLACEHOLDERS: dict[str, Object] = {PODS: {"restartPolicy": "Always"}, JOBS: {"suspend": False}}
+
+
+class Key(NamedTuple):
+    """By what a spec is known."""
+
+    resource: str
+    #: The bytes of the spec, without the labels of a Job's pods.
+    spec: bytes
+    #: The names of those labels.
+    labels: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,25 +105,58 @@ class Templates:
             return None
         if resource == PODS and (metadata.get("annotations") or not uniform):
             return None
+        names: tuple[str, ...] = ()
+        if resource == JOBS:
+            spec, names = _without_labels(spec)
         try:
-            return resource, orjson.dumps(spec)
+            return Key(resource, orjson.dumps(spec), names)
         except TypeError:  # nested too deeply, or not JSON: the long way says what is wrong
             return None
 
-    def find(self, key: Key, state: int) -> Cast | None:
-        """The cast of a spec, if the cluster's priority classes are still in the `state` in which it was made."""
+    def find(self, key: Key, state: int, sent: Object) -> Cast | None:
+        """The cast of a spec, if the cluster's priority classes are still in the `state` in which it was made.
+
+        `sent` is the spec itself, from which a Job's pods have the values of their labels.
+        """
         if state != self._state:
             self._casts.clear()
             self._state = state
-        return self._casts.get(key)
+        cast = self._casts.get(key)
+        return _relabelled(cast, sent["template"]["metadata"]["labels"]) if cast is not None and key.labels else cast
 
     def keep(self, key: Key, state: int, sent: Object, cast: Cast) -> None:
         """Keep the cast of a spec, as it was `sent`, if others can have it."""
         if len(self._casts) >= _REMEMBERED:
             self._casts.clear()
-        common = not any(field in sent for field in _PERSONAL) if key[0] == PODS else _is_common_job(sent)
+        common = not any(field in sent for field in _PERSONAL) if key.resource == PODS else _is_common_job(sent)
         if common and state == self._state:
             self._casts[key] = cast
+
+
+def _without_labels(spec: Object) -> tuple[Object, tuple[str, ...]]:
+    """A Job's spec without the labels of its pods, and their names; the spec itself where these are not plain texts."""
+    template = spec.get("template")
+    metadata = template.get("metadata") if isinstance(template, dict) else None
+    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    if not template or not metadata or not isinstance(labels, dict) or not labels:
+        return spec, ()
+    if not all(type(value) is str for value in labels.values()):
+        return spec, ()
+    return {**spec, "template": {**template, "metadata": {**metadata, "labels": None}}}, tuple(labels)
+
+
+def _relabelled(cast: Cast, labels: Object) -> Cast | None:
+    """The cast with these labels of the Job's pods; None if they are not valid."""
+    template = cast.spec["template"]
+    if template["metadata"]["labels"] == labels:
+        return cast
+    errors: Errors = []
+    check_labels(errors, "", labels)
+    if errors:
+        return None
+    return replace(
+        cast, spec={**cast.spec, "template": {**template, "metadata": {**template["metadata"], "labels": labels}}}
+    )
 
 
 def _is_common_job(spec: Object) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from ghostfleet.api.admission import Admission
+from ghostfleet.api.attribution import attributed, ignored, with_managed
 from ghostfleet.api.bodies import (
     check_applied,
     check_identity,
@@ -54,9 +55,7 @@ from ghostfleet.core.patch import (
     apply_strategic_merge,
     same_but_for_times,
     server_side_apply,
-    track_update,
 )
-from ghostfleet.core.patch.fieldset import LEAF, FieldSet
 from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import rfc3339
 
@@ -73,14 +72,6 @@ _SERVER_SIDE = (
     "resourceVersion",
     "managedFields",
 )
-_EVENTS = "events"
-_ALL_METADATA: FieldSet = {"f:spec": LEAF, "f:metadata": LEAF}
-_STATUS_IGNORES: dict[str, FieldSet] = {
-    "pods": {"f:spec": LEAF, "f:metadata": {"f:deletionTimestamp": LEAF, "f:ownerReferences": LEAF}},
-    "deployments.apps": {"f:spec": LEAF, "f:metadata": {"f:labels": LEAF}},
-    "resourceclaims.resource.k8s.io": _ALL_METADATA,
-    "volumeattachments.storage.k8s.io": _ALL_METADATA,
-}
 
 
 class Writer:
@@ -98,7 +89,7 @@ class Writer:
         key = resource.key
         template = self._templates.key(key, body, uniform=self._admission.is_uniform) if key in CASTABLE else None
         if template is not None:
-            cast = self._templates.find(template, self._admission.state)
+            cast = self._templates.find(template, self._admission.state, body["spec"])
             if cast is not None and (cast.fields is not None or not options.manager):
                 made = self._create_cast(resource, version, namespace, body, cast, options)
                 if made is not None:
@@ -202,7 +193,7 @@ class Writer:
                 subresource=subresource,
                 kind=resource.kind,
                 has_status=resource.has_status,
-                ignored=_ignored(resource, subresource),
+                ignored=ignored(resource, subresource),
             )
         except ApiError as error:
             raise _clients_fault(error) from None
@@ -252,12 +243,12 @@ class Writer:
         obj = complete_new(resource, version, key, {**obj, "metadata": self._newborn(key, obj["metadata"])})
         if managed is None:
             # What admission adds belongs to nobody, so the fields are attributed before it.
-            managed = self._attributed(resource, version, None, obj, options, "")
+            managed = attributed(resource, version, None, obj, options, self._now())
         obj = finish_create(key, self._admission.admit(key, obj), now=self._now())
         check_new(resource, version, key, obj)
         options.warnings += warnings_about(resource, key, obj, None)
         self._admission.charge(key, obj, dry_run=options.dry_run)
-        stored = self._store.create(key, _with_managed(obj, managed), dry_run=options.dry_run)
+        stored = self._store.create(key, with_managed(obj, managed), dry_run=options.dry_run)
         return from_storage(resource, version, stored)
 
     def _newborn(self, key: str, metadata: Object) -> Object:
@@ -289,8 +280,8 @@ class Writer:
             # The long way finds all that is wrong.
             return None
         obj = {**obj, "metadata": metadata}
-        managed = self._attributed(resource, version, None, cast.placeholder(key, obj), options, "")
-        whole = _with_managed(cast.whole(key, obj), cast.owned(managed))
+        managed = attributed(resource, version, None, cast.placeholder(key, obj), options, self._now())
+        whole = with_managed(cast.whole(key, obj), cast.owned(managed))
         self._admission.charge(key, whole, dry_run=options.dry_run)
         stored = self._store.create(key, whole, dry_run=True) if options.dry_run else self._store.add(key, whole)
         return from_storage(resource, version, stored)
@@ -302,38 +293,9 @@ class Writer:
         if entries and fields is None:
             return
         # A Job's own selector comes only after this.
-        spec = made["spec"] if template[0] == PODS else apply_defaults(template[0], read)["spec"]
+        spec = made["spec"] if template.resource == PODS else apply_defaults(template.resource, read)["spec"]
         cast = Cast(spec, made["status"], fields)
         self._templates.keep(template, self._admission.state, read["spec"], cast)
-
-    def _attributed(
-        self,
-        resource: Resource,
-        version: Version,
-        old: Object | None,
-        new: Object,
-        options: WriteOptions,
-        subresource: str,
-    ) -> list[Object] | None:
-        """The managedFields of an object after this write; untracked writes leave them as they are."""
-        if not options.manager:
-            return old["metadata"].get("managedFields") if old is not None else None
-        if storage_key(resource) == _EVENTS:
-            # Owned is what a client sees: in its version, and without the times that are only shown as null.
-            old = _seen(from_storage(resource, version, old)) if old is not None else None
-            new = _seen(from_storage(resource, version, new))
-        return track_update(
-            old,
-            new,
-            resource.storage.schema,
-            manager=options.manager,
-            api_version=resource.api_version(version.name),
-            # Kubernetes' own handler of scales notes no time.
-            time="" if subresource == "scale" else self._now(),
-            subresource=subresource,
-            has_status=resource.has_status,
-            ignored=_ignored(resource, subresource),
-        )
 
     def _now(self) -> str:
         return rfc3339(self._store.clock.now())
@@ -355,8 +317,8 @@ class Writer:
         check_change(resource, version, key, old, new, subresource)
         options.warnings += warnings_about(resource, key, new, old)
         if managed is None:
-            managed = self._attributed(resource, version, old, new, options, subresource)
-        stored = self._store.update(key, _with_managed(new, managed), dry_run=options.dry_run)
+            managed = attributed(resource, version, old, new, options, self._now(), subresource)
+        stored = self._store.update(key, with_managed(new, managed), dry_run=options.dry_run)
         return from_storage(resource, version, stored)
 
 
@@ -383,27 +345,3 @@ def _clients_fault(error: ApiError) -> ApiError:
     Kubernetes answers some of them with 500, as if the server had failed; the words stay the same.
     """
     return error if error.code < 500 else bad_request(error.message)
-
-
-def _seen(obj: Object) -> Object:
-    return {field: value for field, value in obj.items() if value is not None}
-
-
-def _ignored(resource: Resource, subresource: str) -> FieldSet | None:
-    """What a status endpoint does not write, where that is more than the spec."""
-    if subresource != "status":
-        return None
-    if resource.custom:
-        return _ALL_METADATA
-    return _STATUS_IGNORES.get(resource.key)
-
-
-def _with_managed(obj: Object, managed: list[Object] | None) -> Object:
-    metadata = obj["metadata"]
-    if not managed:
-        if "managedFields" not in metadata:
-            return obj
-        return {**obj, "metadata": {key: value for key, value in metadata.items() if key != "managedFields"}}
-    if metadata.get("managedFields") is managed:
-        return obj
-    return {**obj, "metadata": {**metadata, "managedFields": managed}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -12,6 +12,8 @@ import typer
 from ghostfleet.cli.output import FAILED, WRONG_USAGE, fail
 
 if TYPE_CHECKING:
+    from ghostfleet.drive.access import Access
+    from ghostfleet.drive.connection import Connection
     from ghostfleet.drive.interface import Cluster
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "Kubeconfig",
     "connected",
     "connected_or",
+    "connected_plainly",
     "interrupted",
     "reporting",
 ]
@@ -39,20 +42,19 @@ Context = Annotated[str, typer.Option(help="Context in that kubeconfig; by defau
 @contextmanager
 def connected(cluster: str, kubeconfig: Path | None, context: str, concurrency: int = 32) -> Iterator[Cluster]:
     """The cluster that the options name; errors end the command in one line."""
-    from ghostfleet.drive.choice import find_access
     from ghostfleet.drive.remote import Remote
 
-    with reporting():
-        if cluster and (kubeconfig is not None or context):
-            fail(
-                "--cluster names a cluster of `ghostfleet up`, --kubeconfig and --context another: give one",
-                WRONG_USAGE,
-            )
-        found = Remote(find_access(cluster, kubeconfig, context), concurrency)
-        try:
-            yield found
-        finally:
-            found.close()
+    with reporting(), closing(Remote(_access(cluster, kubeconfig, context), concurrency)) as found:
+        yield found
+
+
+@contextmanager
+def connected_plainly(cluster: str, kubeconfig: Path | None, context: str) -> Iterator[Connection]:
+    """The same for a command that only sends one request after another."""
+    from ghostfleet.drive.connection import Connection
+
+    with reporting(), closing(Connection(_access(cluster, kubeconfig, context))) as found:
+        yield found
 
 
 @contextmanager
@@ -92,3 +94,11 @@ def interrupted(*lines: str) -> Iterator[None]:
         for line in lines:
             typer.echo(line, err=True)
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _access(cluster: str, kubeconfig: Path | None, context: str) -> Access:
+    from ghostfleet.drive.choice import find_access
+
+    if cluster and (kubeconfig is not None or context):
+        fail("--cluster names a cluster of `ghostfleet up`, --kubeconfig and --context another: give one", WRONG_USAGE)
+    return find_access(cluster, kubeconfig, context)

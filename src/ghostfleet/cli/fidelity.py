@@ -2,50 +2,176 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ghostfleet.cli.output import FAILED, WRONG_USAGE, Form, fail, print_rows
+from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, interrupted, reporting
+from ghostfleet.cli.output import FAILED, WRONG_USAGE, Form, fail, print_rows, print_structure
+
+if TYPE_CHECKING:
+    from ghostfleet.lab.fidelity import Comparison, Experiment, Line, RealComparison, RealPlane, Running
+    from ghostfleet.lab.progress import Progress
 
 __all__ = ["fidelity"]
+
+_PUBLISHED = ("mode", "jobs", "published_s", "ours_s", "error")
+_LINES = ("test", "jobs", "figure", "measure", "real_s", "ours_s", "error", "goal", "verdict")
 
 
 def fidelity(
     mode: Annotated[str, typer.Option(help="Modes to compare; by default all that figures were published for.")] = "",
-    iterations: Annotated[int, typer.Option(min=1, help="Trials for each figure.")] = 5,
+    iterations: Annotated[int, typer.Option(min=1, help="Trials for each published figure.")] = 5,
+    real: Annotated[
+        bool, typer.Option("--real", help="Compare with a real control plane, which is started here for it.")
+    ] = False,
+    jobs: Annotated[str, typer.Option("-n", "--jobs", help="Numbers of Jobs to compare with it.")] = "100,1000",
+    nodes: Annotated[int, typer.Option(min=1, help="Fake nodes of both clusters.")] = 100,
+    bin_dir: Annotated[
+        Path | None, typer.Option(help="Where the programs are; else where `make kube` put them.")
+    ] = None,
+    cluster: ClusterName = "",
+    kubeconfig: Kubeconfig = None,
+    context: Context = "",
+    output_dir: Annotated[Path, typer.Option(help="Where what was measured is kept, for --real.")] = Path("fidelity"),
+    reuse: Annotated[
+        bool, typer.Option("--reuse", help="Measure on the real cluster only what the output dir does not have yet.")
+    ] = False,
+    docs: Annotated[
+        Path | None, typer.Option(help="Write a page with both comparisons to this file.", dir_okay=False)
+    ] = None,
+    profile: Annotated[str, typer.Option(help="Profile of the embedded cluster, for --real.")] = "kubernetes",
     seed: Annotated[int, typer.Option(help="Seed of all that is random.")] = 0,
     form: Annotated[Form, typer.Option("-o", "--output", help="How the comparison is printed.")] = Form.TABLE,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
-    """Repeat published stress tests on the embedded cluster and compare the times.
+    """Compare the embedded cluster with real ones: with published stress tests, or with --real in a run of its own.
 
-    Exit code 1 when a mode's mean error is over 5 % or any single one over 10 %.
+    Exit code 1 when a mode's mean error is over 5 % or any single one over 10 %; with --real when a total is wrong by
+    more than 10 %, or a phase by more than 20 % and half a second. A cluster that is named (--cluster, --kubeconfig)
+    takes the place of the one that --real starts; its nodes must live by the stage set `stress`.
     """
     from ghostfleet.cli.bars import shown
+
+    named = bool(cluster or kubeconfig or context)
+    met = True
+    compared: Sequence[Comparison] = ()
+    with shown(quiet) as progress:
+        if docs is not None or not (real or named):
+            compared, met = _published(mode, iterations, seed, progress)
+    if not (real or named or docs is not None):
+        if not quiet:
+            _print(form, published=compared)
+        _end(met)
+        return
+
+    def side() -> RealPlane | Running:
+        from ghostfleet.drive.choice import find_access
+        from ghostfleet.lab.fidelity import RealPlane, Running
+
+        if named:
+            return Running(find_access(cluster, kubeconfig, context), nodes)
+        return RealPlane(nodes, str(bin_dir or ""))
+
+    wanted = _experiments(jobs)
+    kept = [f"Stopped. What was measured is in {output_dir}.", "The same command with --reuse goes on from there."]
+    with interrupted(*kept), _ends_by_signals(), reporting(), shown(quiet) as progress:
+        comparison = _comparison(output_dir, nodes, progress, reuse=reuse, profile=profile, seed=seed)
+        try:
+            comparison.run(wanted, side)
+        finally:
+            lines = [line for each in comparison.compared for line in each.lines]
+            if not quiet:
+                _print(form, published=compared, lines=lines)
+    if docs is not None:
+        _write(docs, compared, comparison, jobs, nodes)
+    _end(met, lines)
+
+
+def _published(mode: str, iterations: int, seed: int, progress: Progress) -> tuple[list[Comparison], bool]:
     from ghostfleet.lab import fidelity as lab
-    from ghostfleet.lab.errors import LabError
 
     modes = mode.split(",") if mode else lab.published_modes()
-    try:
-        with shown(quiet) as progress:
-            compared = lab.compare(modes, progress, iterations=iterations, seed=seed)
-    except LabError as error:
-        fail(str(error), WRONG_USAGE)
-    if not quiet:
-        rows = [
-            {
-                "mode": each.mode,
-                "jobs": each.jobs,
-                "published_s": f"{each.published:g}",
-                "ours_s": f"{each.ours:.1f}",
-                "error": f"{each.error:+.1%}",
-            }
-            for each in compared
-        ]
-        print_rows(rows, form, ("mode", "jobs", "published_s", "ours_s", "error"), "Nothing to compare.")
+    with reporting():
+        compared = lab.compare(modes, progress, iterations=iterations, seed=seed)
+    return compared, lab.holds(compared)
+
+
+def _print(form: Form, *, published: Sequence[Comparison] = (), lines: Sequence[Line] = ()) -> None:
+    """What was compared: two tables, or where both are there, two lists under their names."""
+    from ghostfleet.lab.fidelity import mean_error, source
+    from ghostfleet.report.fidelity import line_rows, published_rows, verdict
+
+    if form is not Form.TABLE and published and lines:
+        print_structure({"published": published_rows(published), "real": line_rows(lines)}, form)
+        return
+    if published:
+        print_rows(published_rows(published), form, _PUBLISHED, "")
         if form is Form.TABLE:
-            for name in modes:
-                typer.echo(f"{name}: mean error {lab.mean_error(compared, name):.1%}; figures: {lab.source(name)}")
-    if not lab.holds(compared):
+            for name in dict.fromkeys(each.mode for each in published):
+                typer.echo(f"{name}: mean error {mean_error(published, name):.1%}; figures: {source(name)}")
+    if lines:
+        print_rows(line_rows(lines), form, _LINES, "")
+        if form is Form.TABLE:
+            typer.echo(verdict(lines))
+
+
+def _comparison(directory: Path, nodes: int, progress: Progress, *, reuse: bool, **others: Any) -> RealComparison:
+    from ghostfleet.lab.fidelity import RealComparison, Records
+
+    records = Records(directory)
+    if reuse:
+        records.read()
+    return RealComparison(directory, records, nodes, progress, **others)
+
+
+def _experiments(text: str) -> list[Experiment]:
+    from ghostfleet.lab.fidelity import experiments
+
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        numbers = [0]
+    if min(numbers) < 1:
+        fail(f"-n {text}: expected numbers of Jobs from 1, as in 100,1000", WRONG_USAGE)
+    return experiments(numbers)
+
+
+def _write(docs: Path, published: Sequence[Comparison], comparison: RealComparison, jobs: str, nodes: int) -> None:
+    from ghostfleet.report.fidelity import fidelity_page
+
+    command = f"ghostfleet fidelity --real -n {jobs} --nodes {nodes} --docs {docs}"
+    try:
+        docs.write_text(fidelity_page(published, comparison.compared, command), encoding="utf-8")
+    except OSError as error:
+        fail(f"cannot write {docs}: {error.strerror}", WRONG_USAGE)
+
+
+def _end(met: bool, lines: Sequence[Line] = ()) -> None:
+    """The exit code, and what is not as it is to be."""
+    from ghostfleet.lab import fidelity as lab
+
+    if not met:
         fail(f"the mean error is to be at most {lab.MEAN_ERROR:.0%}, and each at most {lab.LARGEST_ERROR:.0%}", FAILED)
+    missed = [line for line in lines if not line.met]
+    if missed:
+        fail(
+            f"{len(missed)} of {len(lines)} figures are further off than {lab.TOTAL_ERROR:.0%} for totals, "
+            f"{lab.PHASE_ERROR:.0%} or {lab.PHASE_SECONDS:g} s for phases",
+            FAILED,
+        )
+
+
+@contextmanager
+def _ends_by_signals() -> Iterator[None]:
+    """SIGTERM ends the command as Ctrl-C does, so that no real control plane is left behind."""
+    import signal
+
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

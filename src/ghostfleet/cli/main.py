@@ -62,7 +62,9 @@ app.add_typer(config.app, name="config")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"ghostfleet {__version__}")
+        from ghostfleet.core.compilation import is_compiled
+
+        typer.echo(f"ghostfleet {__version__}{' (compiled)' if is_compiled() else ''}")
         raise typer.Exit
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,10 +13,10 @@ import typer
 from ghostfleet.cli import workloads as options
 from ghostfleet.cli.bars import shown
 from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected_or, interrupted, reporting
+from ghostfleet.cli.groups import taking
 from ghostfleet.cli.output import FAILED, WRONG_USAGE, fail
 
 if TYPE_CHECKING:
-    from ghostfleet.cluster import Make
     from ghostfleet.drive.interface import Cluster
     from ghostfleet.lab.directory import RunDirectory
     from ghostfleet.lab.plan import Plan
@@ -23,24 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["scale_test"]
 
 _MEBIBYTE = 1 << 20
+#: Makes a virtual cluster from its seed.
+Virtual = Callable[[int], "Cluster"]
 
 
-def scale_test(
-    output_dir: options.OutputDir = Path("logs"),
-    workload_type: options.WorkloadTypeName = "",
-    num_workloads: options.NumWorkloads = 1000,
-    num_processes: options.NumProcesses = 8,
-    num_workers: options.NumWorkers = 1,
-    num_gpus: options.NumGpus = 1,
-    delay: options.Delay = 0.0,
-    project: options.Project = "project-0",
-    pvc: options.Pvc = False,
-    rate: options.Rate = "",
-    seed: options.Seed = 0,
-    runtime: options.Runtime = "",
-    template: options.Template = "",
-    force: options.Force = False,
-    create_project: options.CreateProject = False,
+def _virtual(
     nodes: Annotated[int, typer.Option(min=0, help="Nodes of the virtual cluster.")] = 1000,
     gpus: Annotated[int, typer.Option(min=0, help="GPUs of each of them.")] = 8,
     gpu_product: Annotated[str, typer.Option(help="Which GPU it is.")] = "NVIDIA-H100-80GB-HBM3",
@@ -59,6 +48,44 @@ def scale_test(
             help="The dispatcher in front of its scheduler: mcad-1.32, mcad-1.40, better; AppWrappers need one."
         ),
     ] = "",
+) -> Virtual:
+    """What makes a virtual cluster in this process."""
+
+    def made(seed: int) -> Cluster:
+        from ghostfleet.cluster import Cluster as Assembled
+        from ghostfleet.cluster import Make, add_nodes
+        from ghostfleet.core.collector import relax_collector
+        from ghostfleet.drive.embedded import Embedded
+        from ghostfleet.stages.nodes import NodeShape
+
+        make = Make(
+            profile=profile,
+            stages=tuple(stages or ("fast",)),
+            scheduler_config=scheduler_config,
+            dispatcher=dispatcher,
+        )
+        try:
+            assembled = Assembled(make=make, seed=seed)
+        except (ValueError, OSError) as error:
+            fail(str(error), WRONG_USAGE)
+        add_nodes(assembled, NodeShape(count=nodes, gpus=gpus, gpu_product=gpu_product, fake_taint=False))
+        relax_collector()
+        return Embedded(assembled)
+
+    return made
+
+
+@taking(plan=options.workload_plan, virtual=_virtual)
+def scale_test(
+    *,
+    output_dir: options.OutputDir = Path("logs"),
+    num_workloads: Annotated[
+        int, typer.Option("--num-workloads", "-n", min=1, help="Number of workloads to submit.")
+    ] = 1000,
+    plan: Plan,
+    force: options.Force = False,
+    create_project: options.CreateProject = False,
+    virtual: Virtual,
     patience: Annotated[
         str,
         typer.Option(
@@ -74,52 +101,20 @@ def scale_test(
     json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Submit, record, sample and plot, on a fresh cluster in virtual time, or on the one that is named."""
-    from ghostfleet.cluster import Make
     from ghostfleet.lab.directory import RunDirectory
-    from ghostfleet.lab.plan import Plan
     from ghostfleet.lab.scaletest import patience_of
     from ghostfleet.lab.scaletest import scale_test as test
     from ghostfleet.lab.submit import Submitter, prepare
 
     directory = RunDirectory(output_dir)
     with reporting():
-        plan = Plan(
-            count=num_workloads,
-            type=workload_type,
-            processes=num_processes,
-            workers=num_workers,
-            gpus=num_gpus,
-            delay=delay,
-            project=project,
-            pvc=pvc,
-            rate=rate,
-            seed=seed,
-            template=str(Path(template).resolve()) if template else "",
-            runtime=runtime,
-        )
+        plan = replace(plan, count=num_workloads)
         plan.check()
         waiting = _duration(patience) if patience else patience_of(plan)
     named = bool(cluster or kubeconfig or context)
     with (
         interrupted(*_how_to_go_on(output_dir, named)),
-        connected_or(
-            lambda: _fresh(
-                nodes,
-                gpus,
-                gpu_product,
-                Make(
-                    profile=profile,
-                    stages=tuple(stages or ("fast",)),
-                    scheduler_config=scheduler_config,
-                    dispatcher=dispatcher,
-                ),
-                seed,
-            ),
-            cluster,
-            kubeconfig,
-            context,
-            max(32, num_processes),
-        ) as found,
+        connected_or(lambda: virtual(plan.seed), cluster, kubeconfig, context, max(32, plan.processes)) as found,
     ):
         with shown(quiet or json) as progress:
 
@@ -168,23 +163,6 @@ def _duration(text: str) -> int:
         return parse_duration(text)
     except ValueError as error:
         fail(f"--patience: {error}", WRONG_USAGE)
-
-
-def _fresh(nodes: int, gpus: int, product: str, make: Make, seed: int) -> Cluster:
-    """A virtual cluster in this process."""
-    from ghostfleet.cluster import Cluster as Assembled
-    from ghostfleet.cluster import add_nodes
-    from ghostfleet.core.collector import relax_collector
-    from ghostfleet.drive.embedded import Embedded
-    from ghostfleet.stages.nodes import NodeShape
-
-    try:
-        made = Assembled(make=make, seed=seed)
-    except (ValueError, OSError) as error:
-        fail(str(error), WRONG_USAGE)
-    add_nodes(made, NodeShape(count=nodes, gpus=gpus, gpu_product=product, fake_taint=False))
-    relax_collector()
-    return Embedded(made)
 
 
 def _finish(tested: Tested, directory: RunDirectory, *, quiet: bool, json: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,31 +11,25 @@ import typer
 
 from ghostfleet.cli import workloads as options
 from ghostfleet.cli.bars import shown
-from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected, interrupted
+from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected, interrupted, reporting
+from ghostfleet.cli.groups import taking
 from ghostfleet.cli.output import FAILED, WRONG_USAGE, fail
 
 if TYPE_CHECKING:
+    from ghostfleet.lab.plan import Plan
     from ghostfleet.lab.submit import Submitter
 
 __all__ = ["submit"]
 
 
+@taking(plan=options.workload_plan)
 def submit(
+    *,
     output_dir: options.OutputDir = Path("logs"),
-    workload_type: options.WorkloadTypeName = "",
     num_workloads: Annotated[
         int | None, typer.Option("--num-workloads", "-n", min=1, help="Number of workloads to submit.")
     ] = None,
-    num_processes: options.NumProcesses = 8,
-    num_workers: options.NumWorkers = 1,
-    num_gpus: options.NumGpus = 1,
-    delay: options.Delay = 0.0,
-    project: options.Project = "project-0",
-    pvc: options.Pvc = False,
-    rate: options.Rate = "",
-    seed: options.Seed = 0,
-    runtime: options.Runtime = "",
-    template: options.Template = "",
+    plan: Plan,
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Go on with the run in the output dir; its options are those it began with."),
@@ -48,9 +43,7 @@ def submit(
     json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> None:
     """Submit workloads: so many at once, wait for all of them, sleep, and again; exactly as many as asked for."""
-    from ghostfleet.cli.connecting import reporting
     from ghostfleet.lab.directory import RunDirectory
-    from ghostfleet.lab.plan import Plan
     from ghostfleet.lab.submit import Submitter, prepare
     from ghostfleet.lab.submit import resume as resumed
 
@@ -61,26 +54,12 @@ def submit(
         elif num_workloads is None:
             fail("say how many workloads: --num-workloads N (or -n N)", WRONG_USAGE)
         else:
-            plan = Plan(
-                count=num_workloads,
-                type=workload_type,
-                processes=num_processes,
-                workers=num_workers,
-                gpus=num_gpus,
-                delay=delay,
-                project=project,
-                pvc=pvc,
-                rate=rate,
-                seed=seed,
-                template=str(Path(template).resolve()) if template else "",
-                runtime=runtime,
-            )
+            plan, run = replace(plan, count=num_workloads), None
             plan.check()
-            run = None
     go_on = f"What was submitted is in {output_dir}; go on with: ghostfleet submit --resume -o {output_dir}"
     with (
         interrupted(go_on),
-        connected(cluster, kubeconfig, context, max(32, num_processes)) as found,
+        connected(cluster, kubeconfig, context, max(32, plan.processes)) as found,
         shown(quiet or json) as progress,
     ):
 

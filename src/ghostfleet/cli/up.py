@@ -46,6 +46,14 @@ def up(
             help="Stages by which pods and nodes live: fast, general, chaos or KWOK files; several times too."
         ),
     ] = None,
+    commands: Annotated[
+        str,
+        typer.Option(
+            metavar="ignored|endless|played",
+            help="What counts of containers' commands: nothing, as in KWOK; that they never end (`sleep infinity`), "
+            "as is the default with a dispatcher; or how long they sleep.",
+        ),
+    ] = "",
     scheduler: Annotated[
         list[str] | None, typer.Option(help="A scheduler of your own, path.py:Class; may be given several times.")
     ] = None,
@@ -69,6 +77,13 @@ def up(
         Path | None,
         typer.Option(help="Where the programs of a real control plane are; else where `make kube` put them."),
     ] = None,
+    component_arg: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PROGRAM=--FLAG=VALUE",
+            help="A flag for a program of a real control plane, kube-scheduler=--v=4; may be given several times.",
+        ),
+    ] = None,
     seed: Annotated[str, typer.Option(help="Seed of all that is random in the cluster; empty draws one.")] = "",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -87,21 +102,23 @@ def up(
         gpus=gpus,
         profile=profile,
         stages=tuple(stages or ()),
+        commands=commands,
         scheduler=tuple(scheduler or ()),
         scheduler_config=str(scheduler_config or ""),
         dispatcher=dispatcher,
         disable=tuple(part for part in disable.split(",") if part),
         runtime=runtime.value,
         bin_dir=str(bin_dir or ""),
+        component_arg=tuple(component_arg or ()),
     )
     run = launch
     try:
         check(settings)
         if runtime is Runtime.KUBERNETES:
+            from ghostfleet.kube.launch import arguments_for, programs_for
             from ghostfleet.kube.launch import launch as launch_real
-            from ghostfleet.kube.launch import programs_for
 
-            programs_for(settings)
+            arguments_for(settings, programs_for(settings))
             run = launch_real
         instance = Instance(name)
     except (LaunchError, InstanceError) as error:

@@ -26,12 +26,13 @@ from ghostfleet.controllers.termination import STOPPING, PodTerminator
 from ghostfleet.controllers.workloads import Workloads
 from ghostfleet.core.bucket import index_by_label, index_by_node
 from ghostfleet.core.clock import Clock, VirtualClock
-from ghostfleet.core.profile import load_profile
+from ghostfleet.core.profile import Profile, load_profile
 from ghostfleet.core.randomness import Streams
 from ghostfleet.core.store import Store
 from ghostfleet.stages.catalogue import stage_definition
 from ghostfleet.stages.fleet import Fleet
 from ghostfleet.stages.nodes import NodeShape, fake_nodes
+from ghostfleet.stages.settings import Settings
 
 if TYPE_CHECKING:
     from ghostfleet.dispatchers.mcad import Mcad
@@ -85,10 +86,17 @@ class Cluster:
         self.store.create("customresourcedefinitions.apiextensions.k8s.io", stage_definition())
         self._settle()
         recorder = Recorder(self.store, "kwok_controller", load_profile(self.make.profile))
-        return Fleet(self.api, self.streams, self.make.stages, self.make.fleet, recorder)
+        # Tests of dispatchers keep room occupied with Jobs that never end.
+        settings = self.make.fleet or Settings(commands="endless" if self.make.dispatcher else "ignored")
+        return Fleet(self.api, self.streams, self.make.stages, settings, recorder)
 
     def _controllers(self) -> Workloads:
-        return Workloads(self.store, load_profile(self.make.profile), self.fleet)
+        profile = load_profile(self.make.profile)
+        dispatcher = self._dispatcher_profile()
+        if dispatcher is not None and not dispatcher.switch("cluster.success-criteria"):
+            # Jobs end as in the Kubernetes that this dispatcher was made for.
+            profile = profile.replaced(job__success_criteria=False)
+        return Workloads(self.store, profile, self.fleet)
 
     def _make_operators(self) -> tuple[Awaiting, ...]:
         """The parts that bring kinds of their own; their controllers are loaded when one of these is used."""
@@ -140,12 +148,20 @@ class Cluster:
         schedulers += [Runner(self.store, self.clock, load_scheduler(each)) for each in self.make.schedulers]
         self._schedulers = tuple(schedulers)
 
-    def _make_dispatcher(self) -> Mcad | None:
+    def _dispatcher_profile(self) -> Profile | None:
         if not self.make.dispatcher:
             return None
-        from ghostfleet.dispatchers.mcad import Mcad, load_dispatcher_profile
+        from ghostfleet.dispatchers.mcad.profiles import load_dispatcher_profile
 
-        return Mcad(self.api, load_dispatcher_profile(self.make.dispatcher))
+        return load_dispatcher_profile(self.make.dispatcher)
+
+    def _make_dispatcher(self) -> Mcad | None:
+        profile = self._dispatcher_profile()
+        if profile is None:
+            return None
+        from ghostfleet.dispatchers.mcad import Mcad
+
+        return Mcad(self.api, profile)
 
     def _settle(self) -> None:
         if isinstance(self.clock, VirtualClock):

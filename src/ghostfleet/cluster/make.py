@@ -29,7 +29,7 @@ class Make:
     profile: str = "instant"
     #: Stage sets, files or directories, by which nodes and pods live.
     stages: Sequence[str] = ("fast",)
-    #: How stages are played.
+    #: How stages are played; without it as KWOK does, except that endless commands count where there is a dispatcher.
     fleet: Settings | None = None
     #: A KubeSchedulerConfiguration for the default scheduler.
     scheduler_config: Path | None = None

@@ -3,8 +3,8 @@
 A *profile* is a named set of *figures* (worker counts, batch periods, grace periods, thresholds) and of *client
 limits*, the request rates of the components' API clients. `kubernetes` has the figures of a stock Kubernetes, `instant`
 takes all waiting out that is not part of what users observe. Profiles are data files, users' own ones too, and every
-figure in them says where it comes from; a profile that is *based on* another has its figures where it gives none of its
-own, but not its client limits.
+figure in them says where it comes from; a profile that is *based on* another has its figures and client limits where it
+gives none of its own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DIRECTORY = Path(__file__).parent / "data" / "profiles"
 
 
 class ClientLimit(NamedTuple):
-    """The rate of one client: requests a second, and how many may come at once after a pause."""
+    """The rate of one client: requests a second (0: no limit), and how many may come at once after a pause."""
 
     qps: float
     burst: int
@@ -60,12 +60,17 @@ class Profile:
 
     def client(self, component: str) -> ClientLimit | None:
         """The limit of a component's clients; None when they have none."""
-        return self._clients.get(component)
+        limit = self._clients.get(component)
+        return limit if limit is not None and limit.qps else None
 
     def limiter(self, component: str) -> TokenBucket | None:
         """A fresh bucket for one client of a component; None when it is not limited."""
-        limit = self._clients.get(component)
+        limit = self.client(component)
         return TokenBucket(limit.qps, limit.burst) if limit is not None else None
+
+    def clients(self) -> dict[str, ClientLimit]:
+        """All client limits by component."""
+        return dict(self._clients)
 
     def figures(self) -> dict[str, Figure]:
         """All figures by name."""
@@ -124,8 +129,10 @@ def load_profile(name: str) -> Profile:
             f"{path} is not a profile: expected clients with qps, burst and source, and figures with value and source; "
             f"{error}"
         ) from None
-    base = load_profile(_beside(path, data["basedOn"])) if "basedOn" in data else None
-    return Profile(path.stem, clients, {**base.figures(), **figures} if base is not None else figures)
+    if "basedOn" in data:
+        base = load_profile(_beside(path, data["basedOn"]))
+        clients, figures = {**base.clients(), **clients}, {**base.figures(), **figures}
+    return Profile(path.stem, clients, figures)
 
 
 def _beside(path: Path, base: str) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 
 import yaml
 
+from ghostfleet.kube.arguments import Arguments, flag_name
 from ghostfleet.kube.processes import Part
 from ghostfleet.kube.programs import CONTROLLERS, ETCD, KWOK, SCHEDULER, SERVER
 from ghostfleet.server.secretfile import write_secret
@@ -65,12 +66,14 @@ class ControlPlane:
         *,
         address: str = _HOST,
         token: str,
+        arguments: Arguments | None = None,
     ) -> None:
         self._directory = directory
         self._programs = programs
         self._ports = ports
         self._certificates = certificates
         self._address = address
+        self._arguments = arguments or {}
         self._kubeconfig = directory / "kubeconfig"
         self._accounts = directory / "accounts.key"
         self._tokens = directory / "tokens.csv"
@@ -177,10 +180,14 @@ class ControlPlane:
         }
 
     def _part(self, name: str, flags: Mapping[str, Any]) -> Part:
-        words = [
-            f"--{flag}={str(value).lower() if isinstance(value, bool) else value}" for flag, value in flags.items()
+        given = self._arguments.get(name, ())
+        theirs = {flag_name(word) for word in given}
+        ours = [
+            f"--{flag}={str(value).lower() if isinstance(value, bool) else value}"
+            for flag, value in flags.items()
+            if flag not in theirs
         ]
-        return Part(name, [self._programs[name], *words])
+        return Part(name, [self._programs[name], *ours, *given])
 
     def _scheduler_configuration(self, given: Path) -> Path:
         """The user's configuration, with the access to this cluster put in: the program then ignores the flags."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from ghostfleet.drive import nodes
 from ghostfleet.drive.access import Access
 from ghostfleet.drive.connection import Connection
 from ghostfleet.drive.interface import ConnectionFailed, Refused
+from ghostfleet.kube.arguments import ArgumentError, Arguments, parse_arguments
 from ghostfleet.kube.controlplane import ControlPlane, Ports, free_ports
 from ghostfleet.kube.processes import PartEnded, Processes
 from ghostfleet.kube.programs import CONTROLLERS, ETCD, KWOK, SCHEDULER, SERVER, ProgramsMissing, find_programs
@@ -32,7 +33,7 @@ from ghostfleet.server.tls import make_certificates
 from ghostfleet.stages.catalogue import stage_definition, stage_documents
 from ghostfleet.stages.nodes import NodeShape, fake_nodes
 
-__all__ = ["launch", "programs_for"]
+__all__ = ["arguments_for", "launch", "programs_for"]
 
 _START_PATIENCE = 90 * SECOND
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -61,16 +62,25 @@ def programs_for(settings: Settings) -> dict[str, Path]:
         raise LaunchError(str(error)) from None
 
 
+def arguments_for(settings: Settings, programs: Iterable[str]) -> Arguments:
+    """What the user wants to be told to the programs that run; LaunchError if that cannot be."""
+    try:
+        return parse_arguments(settings.component_arg, programs)
+    except ArgumentError as error:
+        raise LaunchError(f"--component-arg {error}") from None
+
+
 def launch(settings: Settings, on_ready: Callable[[], None]) -> None:
     """Run a cluster here until SIGINT or SIGTERM; `on_ready` is called when it can be used."""
     clock = check(settings)
     programs = programs_for(settings)
+    arguments = arguments_for(settings, programs)
     instance = Instance(settings.name)
     instance.claim()
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         instance.write_pid()
-        _Run(settings, instance, clock, programs).run(on_ready)
+        _Run(settings, instance, clock, programs, arguments).run(on_ready)
     except PartEnded as error:
         for line in error.lines:
             _log.error("%s", line)
@@ -89,7 +99,14 @@ def launch(settings: Settings, on_ready: Callable[[], None]) -> None:
 class _Run:
     """One cluster from its start to its end."""
 
-    def __init__(self, settings: Settings, instance: Instance, clock: WallClock, programs: dict[str, Path]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        instance: Instance,
+        clock: WallClock,
+        programs: dict[str, Path],
+        arguments: Arguments,
+    ) -> None:
         self._settings = settings
         self._instance = instance
         self._clock = clock
@@ -102,7 +119,13 @@ class _Run:
         certificates = make_certificates(instance.directory, [settings.address], clock.now())
         token = new_token()
         self._plane = ControlPlane(
-            instance.directory, programs, self._ports, certificates, address=settings.address, token=token
+            instance.directory,
+            programs,
+            self._ports,
+            certificates,
+            address=settings.address,
+            token=token,
+            arguments=arguments,
         )
         authority = certificates.authority.read_bytes()
         kubeconfig.write(instance.kubeconfig, kubeconfig.render(settings.name, self.url, token, authority))

@@ -206,6 +206,8 @@ class Recorder:
             if not state & _RUNNING and phase == "Succeeded":
                 self._run_pod(row, now if known else 0)
             state |= _ENDED | _RUNNING
+            if known:
+                self._set("ended", row, now)
         if "deletionTimestamp" in metadata and not state & _EVICTED and _disrupted(status):
             state |= _EVICTED
             self._set("evicted", row, now, first=True)

@@ -25,6 +25,7 @@ MARKS = (
     "decided",
     "bound",
     "running",
+    "ended",
     "finished",
     "evicted",
     "claimRequested",

@@ -1,8 +1,8 @@
 """API groups in the order in which clients should prefer them.
 
 Kubernetes gives every group and version a priority: when two groups have a resource of the same name, clients such as
-kubectl take the one that comes first. Custom groups come after the built-in ones, by name; their versions are ordered
-by maturity (`v2`, `v1`, `v1beta1`, `v1alpha1`).
+kubectl take the one that comes first. Custom groups come after the built-in ones, by name, and those whose resources
+have a better name elsewhere come last; their versions are ordered by maturity (`v2`, `v1`, `v1beta1`, `v1alpha1`).
 """
 
 from __future__ import annotations
@@ -73,12 +73,14 @@ def group_resources(resources: Iterable[Resource]) -> dict[str, Group]:
     """All groups by name, in order of preference; the core group is the one without a name."""
     found: dict[str, dict[str, list[Resource]]] = {}
     custom: dict[str, bool] = {}
+    secondary: dict[str, bool] = {}
     for resource in resources:
         versions = found.setdefault(resource.group, {})
         for version in resource.versions.values():
             if version.served:
                 versions.setdefault(version.name, []).append(resource)
                 custom[resource.group] = custom.get(resource.group, True) and resource.custom
+                secondary[resource.group] = secondary.get(resource.group, True) and resource.secondary
     return {
         name: Group(
             name,
@@ -88,6 +90,6 @@ def group_resources(resources: Iterable[Resource]) -> dict[str, Group]:
             },
             custom[name],
         )
-        for name in sorted(found, key=lambda name: (-_PRIORITIES.get(name, _CUSTOM), name))
+        for name in sorted(found, key=lambda name: (-_PRIORITIES.get(name, _CUSTOM), secondary.get(name, False), name))
         if found[name]
     }

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from ghostfleet.cluster import PARTS, Make
 from ghostfleet.core.clock import SECOND, WallClock, parse_clock
@@ -26,6 +26,8 @@ from ghostfleet.core.collector import pause_collector, relax_collector
 from ghostfleet.core.profile import profile_names
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.server.instances import Instance, InstanceError, Record
+from ghostfleet.stages.commands import COMMANDS, Commands
+from ghostfleet.stages.settings import Settings as FleetSettings
 
 __all__ = ["LaunchError", "Settings", "check", "end", "forget", "launch", "launch_detached", "missing_speedups"]
 
@@ -53,12 +55,14 @@ class Settings:
     gpus: int = 0
     profile: str = "instant"
     stages: tuple[str, ...] = ()
+    commands: str = ""
     scheduler: tuple[str, ...] = ()
     scheduler_config: str = ""
     dispatcher: str = ""
     disable: tuple[str, ...] = ()
     runtime: str = "embedded"
     bin_dir: str = ""
+    component_arg: tuple[str, ...] = ()
 
     def arguments(self) -> list[str]:
         """The words of a command line that asks for these settings."""
@@ -79,11 +83,15 @@ class Settings:
         return Make(
             profile=self.profile,
             stages=self.stages or ("fast",),
+            fleet=self._fleet(),
             scheduler_config=Path(self.scheduler_config) if self.scheduler_config else None,
             schedulers=self.scheduler,
             dispatcher=self.dispatcher,
             without=frozenset(self.disable),
         )
+
+    def _fleet(self) -> FleetSettings | None:
+        return FleetSettings(commands=cast(Commands, self.commands)) if self.commands else None
 
 
 def check(settings: Settings) -> WallClock:
@@ -103,9 +111,13 @@ def check(settings: Settings) -> WallClock:
         _check_real(settings)
     elif settings.bin_dir:
         raise LaunchError("--bin-dir is where the programs of a real control plane are; add --runtime kubernetes")
+    elif settings.component_arg:
+        raise LaunchError("--component-arg is for the programs of a real control plane; add --runtime kubernetes")
     unknown = [part for part in settings.disable if part not in PARTS]
     if unknown:
         raise LaunchError(f"--disable {unknown[0]}: expected {', '.join(PARTS)}")
+    if settings.commands not in ("", *COMMANDS):
+        raise LaunchError(f"--commands {settings.commands}: expected one of {', '.join(COMMANDS)}")
     if settings.profile not in profile_names():
         raise LaunchError(f"--profile {settings.profile}: expected one of {', '.join(profile_names())}")
     if settings.dispatcher:
@@ -123,7 +135,7 @@ def _check_dispatcher(dispatcher: str) -> None:
 
 
 #: What is about simulated parts, and cannot be asked of real ones.
-_SIMULATED = ("clock", "tls", "seed", "profile", "scheduler", "dispatcher")
+_SIMULATED = ("clock", "tls", "seed", "profile", "commands", "scheduler", "dispatcher")
 
 
 def _check_real(settings: Settings) -> None:
@@ -213,15 +225,24 @@ def launch_detached(settings: Settings) -> None:
     with instance.log.open("w+b") as log:
         instance.log.chmod(0o600)
         child = _spawn(settings, log)
-        clock = WallClock()
-        deadline = clock.now() + _START_PATIENCE[settings.runtime]
-        while instance.record() is None:
-            if child.poll() is not None:
-                raise LaunchError(f"cluster {settings.name} did not start: {_last_words(log)}")
-            if clock.now() > deadline:
-                child.terminate()
-                raise LaunchError(f"cluster {settings.name} did not get ready in time: {_last_words(log)}")
-            clock.run(clock.now() + _LOOK_AGAIN)
+        try:
+            _await_record(instance, settings, child, log)
+        except BaseException:
+            # Whoever breaks off the wait, be it by Ctrl-C, does not want the cluster any more.
+            child.terminate()
+            child.wait()
+            raise
+
+
+def _await_record(instance: Instance, settings: Settings, child: subprocess.Popen[bytes], log: IO[bytes]) -> None:
+    clock = WallClock()
+    deadline = clock.now() + _START_PATIENCE[settings.runtime]
+    while instance.record() is None:
+        if child.poll() is not None:
+            raise LaunchError(f"cluster {settings.name} did not start: {_last_words(log)}")
+        if clock.now() > deadline:
+            raise LaunchError(f"cluster {settings.name} did not get ready in time: {_last_words(log)}")
+        clock.run(clock.now() + _LOOK_AGAIN)
 
 
 def _spawn(settings: Settings, log: IO[bytes]) -> subprocess.Popen[bytes]:

@@ -4,21 +4,20 @@ Pods ask for it by annotations of their own, or of the Job they belong to: `ghos
 runs, `ghostfleet.dev/startup` how long it takes to come up, `ghostfleet.dev/failure-probability` how likely it fails
 when it ends. Spans are durations or distributions (`90s`, `exponential(2s)`). These replace the delay of the stage that
 brings a pod to the phase Running or Succeeded; a pod that states how long it runs, but that no stage ends, is ended
-here. When asked, the duration is also read from what a container's command says: `sleep 10`. What is drawn for a pod
-depends on the seed and its uid only, so that it is the same after each change of the pod.
+here. Where a pod does not say so itself, its commands may (see commands). What is drawn for a pod depends on the seed
+and its uid only, so that it is the same after each change of the pod.
 """
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND
-from ghostfleet.core.durations import parse_duration
 from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import parse_rfc3339
 from ghostfleet.stages.catalogue import load_stages
+from ghostfleet.stages.commands import ENDLESS, Commands, time_of, times_of
 from ghostfleet.stages.distributions import chance, parse_distribution
 from ghostfleet.stages.lifecycle import Transition
 from ghostfleet.stages.stage import Stage
@@ -31,20 +30,19 @@ STARTUP = "ghostfleet.dev/startup"
 FAILURE = "ghostfleet.dev/failure-probability"
 _KNOWN = (DURATION, STARTUP, FAILURE)
 _ENDINGS = Path(__file__).parent / "data" / "endings"
-_SLEEP = re.compile(r"(?:exec )?(?:/(?:usr/)?bin/)?sleep ([0-9.]+)([smhd]?)")
-_SLEEP_UNITS = {"": "s", "s": "s", "m": "m", "h": "h"}
 
 
 class Behaviour:
     """See the module's words."""
 
-    def __init__(self, store: Store, seed: int | str, warn: Warn, *, sleeps: bool = False) -> None:
+    def __init__(self, store: Store, seed: int | str, warn: Warn, *, commands: Commands = "ignored") -> None:
         self._jobs = store.bucket("jobs.batch").find
         self._seed = seed
         self._warn = warn
-        self._sleeps = sleeps
+        self._heeds = commands != "ignored"
+        self._plays = commands == "played"
         self._ends: dict[str, Stage] = {stage.phase: stage for stage in load_stages(_ENDINGS).stages}
-        self._slept: dict[int, tuple[Object, int | None]] = {}
+        self._read: dict[int, tuple[list[Object], int | None]] = {}
 
     def adjusted(self, pod: Object, transition: Transition | None, now: int) -> Transition | None:
         """What comes next for a pod, after what its stages say."""
@@ -54,14 +52,20 @@ class Behaviour:
         elif transition.stage.phase not in ("Running", "Succeeded"):
             return transition
         wishes = self._wishes(pod) or {}
-        if not wishes and not self._sleeps:
+        if not wishes and not self._heeds:
             return transition
         if transition is not None and transition.stage.phase == "Running":
             span = self._span(pod, wishes, STARTUP)
+            if span is None and self._plays:
+                span = self._preparing(pod, transition)
             return transition if span is None else Transition(transition.stage, span)
         span = self._span(pod, wishes, DURATION)
-        if span is None and self._sleeps:
-            span = self._sleep_of(pod)
+        if span is None and self._heeds:
+            span = self._time_of(pod)
+            if span == ENDLESS:
+                return None
+            if not self._plays or (transition is None and pod["spec"].get("restartPolicy", "Always") == "Always"):
+                span = None
         if transition is None and span is None:
             return None
         stage = transition.stage if transition is not None else self._ends["Succeeded"]
@@ -110,17 +114,22 @@ class Behaviour:
             return False
         return chance(self._seed, FAILURE, pod["metadata"]["uid"]) < probability
 
-    def _sleep_of(self, pod: Object) -> int | None:
-        """How long the containers of a pod sleep: the longest of them, and only if all do nothing else."""
+    def _time_of(self, pod: Object) -> int | None:
+        """How long a pod runs by its commands; pods of one template share their containers, which are read once."""
         containers = pod["spec"]["containers"]
-        known = self._slept.get(id(containers))
+        known = self._read.get(id(containers))
         if known is None or known[0] is not containers:
-            spans = [_sleep(container) for container in containers]
-            known = (containers, None if None in spans else max((span or 0 for span in spans), default=None))
-            if len(self._slept) > 1024:
-                self._slept.clear()
-            self._slept[id(containers)] = known
+            known = (containers, times_of(containers))
+            if len(self._read) > 1024:
+                self._read.clear()
+            self._read[id(containers)] = known
         return known[1]
+
+    @staticmethod
+    def _preparing(pod: Object, transition: Transition) -> int | None:
+        """How long a pod takes to come up, if its init containers say how long each of them takes."""
+        spans = [time_of(container) or 0 for container in pod["spec"].get("initContainers") or ()]
+        return transition.delay + sum(spans) if any(spans) else None
 
 
 def _chosen(annotations: dict[str, str] | None) -> dict[str, str]:
@@ -138,18 +147,3 @@ def _running_for(pod: Object, now: int) -> int:
         if started:
             return max(0, now - now % SECOND - parse_rfc3339(started))
     return 0
-
-
-def _sleep(container: Object) -> int | None:
-    words = [*container.get("command", ()), *container.get("args", ())]
-    if len(words) == 3 and words[0].rpartition("/")[2] in ("sh", "bash", "ash") and words[1] == "-c":
-        words = words[2:]
-    match = _SLEEP.fullmatch(" ".join(words).strip())
-    if match is None:
-        return None
-    if match[2] == "d":
-        return int(float(match[1]) * 86_400 * SECOND)
-    try:
-        return parse_duration(match[1] + _SLEEP_UNITS[match[2]])
-    except ValueError:
-        return None

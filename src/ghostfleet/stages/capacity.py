@@ -63,7 +63,7 @@ class Capacity:
         self._nodes: dict[str, _Node] = {}
         #: pods that count, with their node and what they take of it
         self.admitted: dict[Key, tuple[_Node, Amounts]] = {}
-        self._amounts: dict[int, tuple[Object, Amounts]] = {}
+        self._amounts: dict[int, tuple[list[Object], Amounts]] = {}
 
     def admit(self, key: Key, pod: Object, node: Object, *, checked: bool = True) -> Rejection | None:
         """Count a pod that is new on its node; if it does not fit, say why and count nothing."""

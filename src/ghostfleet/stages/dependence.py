@@ -16,9 +16,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from ghostfleet.core.changes import Object
-from ghostfleet.stages.gotemplate_parser import Action, Branch, Invocation, Operand, Part, Pipeline
-from ghostfleet.stages.gotemplate_values import is_true
+from ghostfleet.stages.gotemplate.syntax import Action, Branch, Invocation, Operand, Part, Pipeline
+from ghostfleet.stages.gotemplate.values import is_true
 
 __all__ = ["Dependence", "Path", "dependence_of", "extract", "replaced"]
 
@@ -286,9 +285,8 @@ def _prints_plainly(name: str, operands: tuple[Operand, ...]) -> bool:
     return bool(operands) and operands[0].sort == "string" and not _FORMATTING.search(operands[0].value)
 
 
-def extract(obj: Object, path: Path) -> Any:
+def extract(value: Any, path: Path) -> Any:
     """What is found at a path: JSON that is the same for two objects if they do not differ there."""
-    value: Any = obj
     for place, step in enumerate(path):
         if step == _EACH:
             rest = path[place + 1 :]

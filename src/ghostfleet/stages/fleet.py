@@ -20,6 +20,7 @@ from ghostfleet.stages.applied import AppliedStages
 from ghostfleet.stages.behaviour import Behaviour
 from ghostfleet.stages.capacity import Capacity
 from ghostfleet.stages.catalogue import StageSet, join, load_stages
+from ghostfleet.stages.devices import Devices
 from ghostfleet.stages.leases import Leases
 from ghostfleet.stages.performing import Performer, Recorder
 from ghostfleet.stages.player import Player
@@ -56,8 +57,9 @@ class Fleet:
         self._addresses = Addresses(settings.pod_range)
         capacity = Capacity()
         self._nodes = NodeRules(store, settings, self.leases, self._addresses, capacity)
+        Devices(store)
         surroundings = Surroundings(clock, self._addresses, self._nodes.node, f"v{settings.compatibility}.0")
-        behaviour = Behaviour(store, streams.seed, self._warn, sleeps=settings.sleeps)
+        behaviour = Behaviour(store, streams.seed, self._warn, commands=settings.commands)
         self._pods = PodRules(store, settings, self._nodes, self._addresses, capacity, behaviour, recorder)
         performer = Performer(api, surroundings, recorder)
         rng = streams.stream("stages")

@@ -22,8 +22,8 @@ from ghostfleet.core.schema import Type
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.stages.dependence import Dependence, Path, dependence_of, extract, replaced
 from ghostfleet.stages.errors import EvaluationError
-from ghostfleet.stages.gotemplate_parser import parse
-from ghostfleet.stages.gotemplate_yaml import render_yaml
+from ghostfleet.stages.gotemplate import render_yaml
+from ghostfleet.stages.gotemplate.parser import parse
 from ghostfleet.stages.marks import HOST_MARKS, NAME_MARK, POD_MARKS, SECOND_MARK, TIME_MARK, Marker
 from ghostfleet.stages.recipes import Form, Merger, Recipe, form_of, learn, mergers_of
 from ghostfleet.stages.steps import Functions, Patch

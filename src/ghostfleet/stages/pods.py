@@ -15,6 +15,7 @@ from ghostfleet.stages.addresses import Addresses
 from ghostfleet.stages.behaviour import Behaviour
 from ghostfleet.stages.capacity import REASON, Capacity, Rejection
 from ghostfleet.stages.leases import Leases
+from ghostfleet.stages.lifecycle import Transition
 from ghostfleet.stages.nodes import FAILED_ANNOTATION
 from ghostfleet.stages.performing import Recorder
 from ghostfleet.stages.player import Player, Rules
@@ -129,11 +130,13 @@ class PodRules(Rules):
         self._addresses = addresses
         self._capacity = capacity
         self._recorder = recorder
-        # One call less for each look.
-        self.adjusted = behaviour.adjusted  # type: ignore[method-assign, assignment]  # a bound method of the same shape
+        self._behaviour = behaviour
 
     def concerns(self, obj: Object) -> bool:
         return bool(obj["spec"].get("nodeName"))
+
+    def adjusted(self, obj: Object, transition: Transition | None, now: int) -> Transition | None:
+        return self._behaviour.adjusted(obj, transition, now)
 
     def notices(self, change: Change) -> bool:
         pod = change.new

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ghostfleet.core.changes import Object
 from ghostfleet.core.selectors import parse_label_selector
+from ghostfleet.stages.commands import Commands
 from ghostfleet.stages.leases import Mode
 from ghostfleet.stages.stage import Compatibility
 
@@ -25,8 +26,8 @@ class Settings:
     leases: Mode | None = None
     #: whether stages that are called node-heartbeat... are played
     heartbeats: bool = True
-    #: durations are read from commands such as `sleep 10`
-    sleeps: bool = False
+    #: what is made of commands such as `sleep 10` and `sleep infinity`
+    commands: Commands = "ignored"
     #: stages that are added later act on objects at once, not only when these change
     reevaluate: bool = False
     #: only nodes with these labels or annotations are played, and the pods on them; "" stands for all nodes

@@ -15,8 +15,7 @@ from typing import Any
 from ghostfleet.api.options import PatchType
 from ghostfleet.core.changes import Object
 from ghostfleet.stages.errors import EvaluationError
-from ghostfleet.stages.gotemplate import Template
-from ghostfleet.stages.gotemplate_yaml import render_yaml
+from ghostfleet.stages.gotemplate import Template, render_yaml
 
 __all__ = [
     "Action",

@@ -10,7 +10,6 @@ import http.client
 import ssl
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote
 
 import orjson
 import yaml
@@ -20,6 +19,7 @@ from ghostfleet.cluster import Cluster, Make
 from ghostfleet.core.clock import SECOND, VirtualClock
 from ghostfleet.server.app import App
 from ghostfleet.server.auth import Authenticator
+from support.asgi import Reply, call
 
 TOKEN = "a-token"
 #: Nothing may take longer than this, in seconds.
@@ -39,13 +39,6 @@ class Shot:
 
     def all_headers(self, token: str) -> list[tuple[str, str]]:
         return [*self.headers, ("authorization", f"Bearer {token}")] if self.admitted else list(self.headers)
-
-
-@dataclass
-class Reply:
-    status: int
-    media: str
-    body: bytes
 
 
 def judge(shot: Shot, reply: Reply) -> None:
@@ -91,48 +84,11 @@ class Target:
     def take(self, shot: Shot) -> Reply:
         """Answer a request, and judge the answer."""
         self._count[0] += 1
-        path, _, query = shot.target.partition("?")
-        scope = {
-            "type": "http",
-            "method": shot.method,
-            # Servers hand the path over decoded, as uvicorn does.
-            "path": unquote(path),
-            "query_string": query.encode("utf-8", "surrogateescape"),
-            "headers": [
-                (name.lower().encode(), value.encode("latin-1", "replace")) for name, value in shot.all_headers(TOKEN)
-            ],
-        }
-        reply = self._runner.run(asyncio.wait_for(self._exchange(scope, shot.body), PATIENCE))
+        asked = call(self.app, shot.method, shot.target, shot.all_headers(TOKEN), shot.body)
+        reply = self._runner.run(asyncio.wait_for(asked, PATIENCE))
         self.clock.settle()
         judge(shot, reply)
         return reply
-
-    async def _exchange(self, scope: dict[str, Any], payload: bytes) -> Reply:
-        incoming = [{"type": "http.request", "body": payload, "more_body": False}]
-        outgoing: list[Any] = []
-
-        async def receive() -> dict[str, Any]:
-            if incoming:
-                return incoming.pop()
-            await asyncio.Event().wait()
-            raise AssertionError("nothing sets that event")
-
-        async def send(message: Any) -> None:
-            outgoing.append(message)
-
-        answering = asyncio.create_task(self.app(scope, receive, send))
-        while not answering.done():
-            for _ in range(10):
-                await asyncio.sleep(0)
-            for stream in list(self.app.streams._open):
-                stream.end()
-            if not self.app.streams._open:
-                await asyncio.wait([answering], timeout=0.01)
-        await answering
-        start, *bodies = outgoing
-        headers = dict(start["headers"])
-        media = headers.get(b"content-type", b"").decode()
-        return Reply(start["status"], media, b"".join(message.get("body", b"") for message in bodies))
 
     def close(self) -> None:
         """Let controllers react for a while, then look at everything that is stored."""
@@ -165,7 +121,7 @@ class Served:
             connection.putheader("Content-Length", str(len(shot.body)))
             connection.endheaders(shot.body)
             response = connection.getresponse()
-            reply = Reply(response.status, response.getheader("content-type", ""), response.read())
+            reply = Reply(response.status, response.getheaders(), response.read())
         except (http.client.HTTPException, ConnectionError):
             self.close()
             return None

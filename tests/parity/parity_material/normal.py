@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from parity_material.servers import Reply
+from support.asgi import Reply
 
 __all__ = ["Normaliser"]
 
@@ -44,8 +44,8 @@ class Normaliser:
 
     def reply(self, reply: Reply) -> dict[str, Any]:
         answer: dict[str, Any] = {"status": reply.status, "body": self.value(reply.value)}
-        if reply.warnings:
-            answer["warnings"] = [self._text(each) for each in reply.warnings]
+        if warnings := reply.all("warning"):
+            answer["warnings"] = [self._text(each) for each in warnings]
         media = reply.media.partition(";")[0]
         if media != "application/json":
             answer["media"] = media

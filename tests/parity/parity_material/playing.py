@@ -8,7 +8,9 @@ import orjson
 from parity_material.cases import Case, Step, resolved
 from parity_material.kinds import DEFINITION
 from parity_material.normal import Normaliser
-from parity_material.servers import Reply, Server
+from parity_material.servers import Server
+
+from support.asgi import Reply
 
 __all__ = ["play", "prepare"]
 

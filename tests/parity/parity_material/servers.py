@@ -12,42 +12,21 @@ import http.client
 import ssl
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
-import orjson
 import yaml
 
 from ghostfleet.cluster import BARE, Cluster, Make
 from ghostfleet.core.clock import VirtualClock
 from ghostfleet.server.app import App
 from ghostfleet.server.auth import Authenticator
+from support.asgi import Reply, call
 
-__all__ = ["Embedded", "Remote", "Reply", "Server"]
+__all__ = ["Embedded", "Remote", "Server"]
 
 _TOKEN = "a-token"
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What a request got."""
-
-    status: int
-    media: str
-    warnings: tuple[str, ...]
-    body: bytes
-
-    @property
-    def value(self) -> Any:
-        """The body as JSON, a stream as the list of its lines, anything else as text."""
-        if not self.media.startswith("application/json"):
-            return self.body.decode()
-        try:
-            return orjson.loads(self.body) if self.body else None
-        except orjson.JSONDecodeError:
-            return [orjson.loads(line) for line in self.body.splitlines()]
 
 
 class Server(Protocol):
@@ -81,48 +60,10 @@ class Embedded:
         """Nobody needs it here."""
 
     def send(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> Reply:
-        at, _, query = path.partition("?")
         named = {**headers, "authorization": f"Bearer {_TOKEN}"}
-        scope = {
-            "type": "http",
-            "method": method,
-            "path": unquote(at),
-            "query_string": query.encode(),
-            "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in named.items()],
-        }
-        reply = self._runner.run(self._exchange(scope, body))
+        reply = self._runner.run(call(self._app, method, path, named.items(), body))
         self.clock.settle()
         return reply
-
-    async def _exchange(self, scope: dict[str, Any], payload: bytes) -> Reply:
-        incoming = [{"type": "http.request", "body": payload, "more_body": False}]
-        outgoing: list[Any] = []
-
-        async def receive() -> dict[str, Any]:
-            if incoming:
-                return incoming.pop()
-            await asyncio.Event().wait()
-            raise AssertionError("nothing sets that event")
-
-        async def send(message: Any) -> None:
-            outgoing.append(message)
-
-        answering = asyncio.create_task(self._app(scope, receive, send))
-        while not answering.done():
-            for _ in range(10):
-                await asyncio.sleep(0)
-            # A stream that has told everything is ended here, as its timeout would do later.
-            for stream in list(self._app.streams._open):
-                stream.end()
-        await answering
-        start, *bodies = outgoing
-        headers = [(name.decode().lower(), value.decode("latin-1")) for name, value in start["headers"]]
-        return Reply(
-            start["status"],
-            next((value for name, value in headers if name == "content-type"), ""),
-            tuple(value for name, value in headers if name == "warning"),
-            b"".join(message.get("body", b"") for message in bodies),
-        )
 
 
 class Remote:
@@ -156,12 +97,7 @@ class Remote:
             self._connection.close()
             self._connection = None
             raise
-        return Reply(
-            response.status,
-            response.getheader("content-type", ""),
-            tuple(response.headers.get_all("warning") or ()),
-            answered,
-        )
+        return Reply(response.status, response.getheaders(), answered)
 
     def _connect(self) -> http.client.HTTPConnection:
         port = self._url.port or 443

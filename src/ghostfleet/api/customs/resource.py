@@ -20,6 +20,7 @@ from ghostfleet.core.errors import invalid
 __all__ = ["resource_of"]
 
 _STORED_AS = "ghostfleet.dev/stored-as"
+_SECONDARY = "ghostfleet.dev/secondary"
 _VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _PART_VERBS = ("get", "patch", "update")
 _VERSION = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")
@@ -30,6 +31,7 @@ def resource_of(definition: Object) -> Resource:
     spec = definition["spec"]
     _check_structure(definition)
     names, versions = spec["names"], spec["versions"]
+    annotations = definition["metadata"].get("annotations") or {}
     storage = next(each for each in versions if each.get("storage"))
     ordered = [storage, *(each for each in versions if each is not storage)]
     return Resource(
@@ -47,7 +49,8 @@ def resource_of(definition: Object) -> Resource:
         subresources=_subresources(spec, ordered),
         custom=True,
         scale=_scale(ordered),
-        stored_as=(definition["metadata"].get("annotations") or {}).get(_STORED_AS, ""),
+        stored_as=annotations.get(_STORED_AS, ""),
+        secondary=annotations.get(_SECONDARY) == "true",
     )
 
 

@@ -1,25 +1,19 @@
 """The shape of an object: its JSON types, its known fields and the canonical form of its values.
 
-An object that a client sends is *clean* when every value has the type its schema asks for, no field is unknown or null,
-and quantities and times are already written the way Kubernetes writes them. `normalise` returns a clean object as it
-is. Of any other it makes one that is clean: unknown fields and nulls go, quantities and times are rewritten; a value of
-the wrong type is an error, told in the words of Kubernetes' decoder. What becomes of the unknown fields (an error, a
-warning, nothing) is the caller's choice, by the request's field validation.
-
-Nearly all objects are clean, so that question has its own, compiled answer: one function a type, made once. Only an
-object that fails it is walked slowly, with paths.
+`normalise` returns an object that is *clean* (see `cleanness`) as it is. Of any other it makes one that is: unknown
+fields and nulls go, quantities and times are rewritten; a value of the wrong type is an error, told in the words of
+Kubernetes' decoder. What becomes of the unknown fields (an error, a warning, nothing) is the caller's choice, by the
+request's field validation. Only an object that is not clean is walked, slowly and with paths.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, NoReturn
 
 import orjson
 
+from ghostfleet.api.validation.cleanness import base64_text, cleanness, omitted
 from ghostfleet.api.validation.gotypes import embedded_step, go_type, struct_name
 from ghostfleet.api.validation.times import micro_time, rfc3339_time
 from ghostfleet.api.validation.unions import Union, union_of
@@ -30,10 +24,7 @@ from ghostfleet.core.schema import Type
 __all__ = ["normalise", "strict_error", "unknown_field_warnings"]
 
 Object = dict[str, Any]
-Clean = Callable[[Any], bool]
 
-_INT_RANGES = {"int32": (-(2**31), 2**31 - 1), "uint32": (0, 2**32 - 1)}
-_INT64 = (-(2**63), 2**63 - 1)
 _BAD_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 #: Kubernetes stops listing findings here.
 _MOST_FINDINGS = 100
@@ -44,7 +35,7 @@ def normalise(obj: Object, type_: Type, *, kind: str, version: str) -> tuple[Obj
     metadata = obj.get("metadata")
     if type(metadata) is dict and metadata.get("creationTimestamp", "") is None:
         obj = {**obj, "metadata": {key: value for key, value in metadata.items() if key != "creationTimestamp"}}
-    if _clean(type_)(obj):
+    if cleanness(type_)(obj):
         return obj, []
     walk = _Walk(kind, version)
     return walk.object(obj, type_, "", ""), walk.unknown
@@ -61,202 +52,6 @@ def unknown_field_warnings(unknown: Sequence[str]) -> list[str]:
     return [f'unknown field "{path}"' for path in unknown]
 
 
-# Clean or not: compiled per type.
-
-_COMPILED: dict[Type, Clean] = {}
-
-
-def _clean(type_: Type) -> Clean:
-    compiled = _COMPILED.get(type_)
-    if compiled is None:
-        compiled = _COMPILED[type_] = _COMPILERS.get(type_.sort, _compile_any)(type_)
-    return compiled
-
-
-def _compile_object(type_: Type) -> Clean:
-    plain: dict[str, type] = {}
-    checks: dict[str, Clean] = {}
-    preserve = type_.preserve
-    omitted = _omitted(type_)
-
-    def clean(value: Any) -> bool:
-        if type(value) is not dict:
-            return False
-        for key, item in value.items():
-            if not item and key in omitted and type(item) is omitted[key]:
-                return False
-            if type(item) is plain.get(key):
-                continue
-            check = checks.get(key)
-            if check is None:
-                if not preserve or key in plain:
-                    return False
-            elif not check(item):
-                return False
-        return True
-
-    # Types may hold themselves: the function must be known before its fields are compiled.
-    _COMPILED[type_] = clean
-    for name, field in type_.fields.items():
-        if field.sort in _PLAIN_TYPES:
-            plain[name] = _PLAIN_TYPES[field.sort]
-        else:
-            checks[name] = _clean(field)
-    return clean
-
-
-@cache
-def _omitted(type_: Type) -> dict[str, type]:
-    """The fields that Kubernetes leaves out when they are zero, with the Python type of what they hold.
-
-    That is what plain scalars do, and all lists and maps but those that must be there or are among the few exceptions.
-    """
-    short = type_.name.rpartition(".")[2]
-    return {
-        name: _NOTHINGS[field.sort]
-        for name, field in type_.fields.items()
-        if (name in type_.omits and field.sort in _NOTHINGS)
-        or (
-            field.sort in ("list", "map")
-            and type_.name.startswith("io.k8s.")
-            and name not in type_.required
-            and f"{short}.{name}" not in _SHOWN_EMPTY
-        )
-    }
-
-
-def _compile_map(type_: Type) -> Clean:
-    if type_.items is None:
-        return lambda value: type(value) is dict
-    item_clean = _clean(type_.items)
-
-    def clean(value: Any) -> bool:
-        if type(value) is not dict:
-            return False
-        for item in value.values():  # noqa: SIM110 - all() with a generator costs twice the time here
-            if not item_clean(item):
-                return False
-        return True
-
-    return clean
-
-
-def _compile_list(type_: Type) -> Clean:
-    if type_.items is None:
-        return lambda value: type(value) is list
-    item_clean = _clean(type_.items)
-
-    def clean(value: Any) -> bool:
-        if type(value) is not list:
-            return False
-        for item in value:  # noqa: SIM110 - all() with a generator costs twice the time here
-            if not item_clean(item):
-                return False
-        return True
-
-    return clean
-
-
-def _compile_integer(type_: Type) -> Clean:
-    low, high = _INT_RANGES.get(type_.format, _INT64)
-    return lambda value: type(value) is int and low <= value <= high
-
-
-def _compile_number(_: Type) -> Clean:
-    return lambda value: type(value) in (int, float)
-
-
-def _compile_text(rewrite: Callable[[str], str]) -> Callable[[Type], Clean]:
-    def clean(value: Any) -> bool:
-        try:
-            return type(value) is str and rewrite(value) == value
-        except ValueError:
-            return False
-
-    return lambda _: clean
-
-
-def _compile_any(type_: Type) -> Clean:
-    union = union_of(type_.name)
-    if union is None:
-        return lambda _: True
-    schema_clean = _clean(union.schema)
-    if union.items is None:
-        return lambda value: value is None or type(value) is bool or schema_clean(value)
-    item_clean = _clean(union.items)
-    return lambda value: value is None or (all(map(item_clean, value)) if type(value) is list else schema_clean(value))
-
-
-def _base64(text: str) -> str:
-    """The text as standard base64 without line breaks; ValueError carries Go's words."""
-    text = text.replace("\n", "").replace("\r", "")
-    try:
-        base64.b64decode(text, validate=True)
-    except binascii.Error:
-        raise ValueError(f"illegal base64 data at input byte {_first_illegal(text)}") from None
-    return text
-
-
-_BASE64_ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-
-
-def _first_illegal(text: str) -> int:
-    body = text.rstrip("=")
-    for index, character in enumerate(body):
-        if character not in _BASE64_ALPHABET:
-            return index
-    # All letters are fine, so the last group is too short: it is what cannot be read.
-    return len(text) if len(body) != len(text) else len(body) // 4 * 4
-
-
-_PLAIN_TYPES: dict[str, type] = {"string": str, "boolean": bool, "duration": str}
-#: Lists that are optional and shown all the same.
-_SHOWN_EMPTY = frozenset(
-    (
-        "AllocatedDeviceStatus.conditions",
-        "CSINodeDriver.topologyKeys",
-        "ClusterRole.rules",
-        "ContainerImage.names",
-        "CustomResourceDefinitionStatus.conditions",
-        "CustomResourceDefinitionStatus.storedVersions",
-        "DeviceClaim.requests",
-        "EndpointSlice.endpoints",
-        "EndpointSlice.ports",
-        "HorizontalPodAutoscalerStatus.currentMetrics",
-        # An empty one means something: that the fields shall have no owners.
-        "ObjectMeta.managedFields",
-        "ProjectedVolumeSource.sources",
-        "ResourcePolicyRule.namespaces",
-        "Role.rules",
-        "TokenRequestSpec.audiences",
-    )
-)
-_NOTHINGS: dict[str, type] = {
-    "string": str,
-    "bytes": str,
-    "boolean": bool,
-    "integer": int,
-    "list": list,
-    "map": dict,
-}
-_COMPILERS: dict[str, Callable[[Type], Clean]] = {
-    "object": _compile_object,
-    "map": _compile_map,
-    "list": _compile_list,
-    "integer": _compile_integer,
-    "number": _compile_number,
-    "string": lambda _: lambda value: type(value) is str,
-    "duration": lambda _: lambda value: type(value) is str,
-    "boolean": lambda _: lambda value: type(value) is bool,
-    "intorstring": lambda _: lambda value: type(value) is str or (type(value) is int and -(2**31) <= value < 2**31),
-    "quantity": _compile_text(canonical),
-    "time": _compile_text(rfc3339_time),
-    "microtime": _compile_text(micro_time),
-    "bytes": _compile_text(_base64),
-}
-
-# Everything else: a slow walk with paths.
-
 _ZERO: dict[str, Callable[[], Any]] = {
     "object": dict,
     "string": str,
@@ -268,7 +63,7 @@ _ZERO: dict[str, Callable[[], Any]] = {
     "bytes": str,
     "intorstring": int,
 }
-_REWRITES: dict[str, Callable[[str], str]] = {"time": rfc3339_time, "microtime": micro_time, "bytes": _base64}
+_REWRITES: dict[str, Callable[[str], str]] = {"time": rfc3339_time, "microtime": micro_time, "bytes": base64_text}
 
 
 class _Walk:
@@ -290,10 +85,10 @@ class _Walk:
                 self.unknown.append(f"{path}{key}")
                 changed = True
             elif (item is None and not field.nullable and field.sort not in ("any", "fieldsv1")) or (
-                not item and type(item) is _omitted(type_).get(key)
+                not item and type(item) is omitted(type_).get(key)
             ):
                 changed = True
-            elif _clean(field)(item):
+            elif cleanness(field)(item):
                 result[key] = item
             else:
                 place = _Place(type_, key, f"{path}{key}", f"{go_path}{embedded_step(type_, key)}{key}")
@@ -302,7 +97,7 @@ class _Walk:
         return result if changed else value
 
     def value(self, value: Any, type_: Type, place: _Place) -> Any:
-        if _clean(type_)(value):
+        if cleanness(type_)(value):
             return value
         sort = type_.sort
         if sort == "object":
@@ -356,7 +151,7 @@ class _Walk:
             except ValueError as problem:
                 self._refuse(str(problem))
             return value if new == value else new
-        if not _clean(type_)(value):
+        if not cleanness(type_)(value):
             self._mismatch(value, type_, place)
         return value
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ghostfleet.controllers.events import Recorder
-from ghostfleet.controllers.jobs.ending import Ending
+from ghostfleet.controllers.jobs.ending import COMPLETED, Ending
 from ghostfleet.controllers.jobs.facts import JobFacts
 from ghostfleet.controllers.jobs.indexes import index_of, intervals, intervals_text, parse_intervals, total
 from ghostfleet.controllers.jobs.limits import JobLimits
@@ -77,7 +77,8 @@ class Accounting:
         released, indexes = self._sort_out(ending, countable, succeeded, failed)
         if self._facts.record.indexed:
             self._note_indexes(indexes)
-        if ending is not None and not condition_status(self._status, ending.type):
+        told = ending != COMPLETED or self._limits.success_criteria
+        if ending is not None and told and not condition_status(self._status, ending.type):
             self._put_condition(*ending)
             self._changed = True
         pending = {key: uids for key, uids in (("succeeded", succeeded), ("failed", failed)) if uids}

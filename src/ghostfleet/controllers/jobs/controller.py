@@ -1,8 +1,10 @@
 """The Job controller: looks at Jobs when they or their pods change.
 
 A new or changed Job is looked at at once; changes of its pods are gathered for a *batch period* first, so that many of
-them make one status. Pods that carry the Jobs' finalizer but have no unfinished Job any more are *orphans*: nobody will
-count them, so the finalizer just goes.
+them make one status. Where the client's rate keeps Jobs waiting in line, any change of a Job's status or of its pods
+gives it a place there, as in Kubernetes, though there may be nothing to do when its turn comes: for what happens until
+then it need not wait again. Pods that carry the Jobs' finalizer but have no unfinished Job any more are *orphans*:
+nobody will count them, so the finalizer just goes.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ class JobController:
         #: Only where nothing can happen between two requests.
         self._shortcut = None
         if client is None and not self._limits.interim_status:
-            self._shortcut = Shortcut(store, creator, self._recorder)
+            self._shortcut = Shortcut(store, creator, self._recorder, criteria=self._limits.success_criteria)
+        #: Places in the line count.
+        self._waits = client is not None
         self._records: dict[str, JobRecord] = {}
         workers = profile.number("job.workers")
         base, limit = profile.duration("job.api-backoff"), profile.duration("job.api-backoff-limit")
@@ -57,7 +61,7 @@ class JobController:
         )
         for job in store.list(JOBS):
             self._begin(job)
-        store.listen(JOBS, self._notice, status=False)
+        store.listen(JOBS, self._notice, status=self._waits)
         routes.to("batch/v1", "Job", self._take)
         routes.adopters(self._take_orphan)
 
@@ -76,11 +80,15 @@ class JobController:
             self._begin(new)
         elif new is None:
             self._end(old["metadata"]["uid"])
-        elif new["metadata"].get("generation") != old["metadata"].get("generation"):
+        else:
             record = self._records.get(new["metadata"]["uid"])
-            if record is not None:
+            if record is None:
+                return
+            if new["metadata"].get("generation") != old["metadata"].get("generation"):
                 record.look_at(new["spec"])
                 self._workers.add(record.key)
+            elif self._waits and not is_finished(new):
+                self._workers.add_after(record.key, self._limits.batch_period)
 
     def _end(self, uid: str) -> None:
         """Forget a Job that is finished or gone; what pods it still holds are orphans."""
@@ -99,7 +107,8 @@ class JobController:
             return
         pod = new if new is not None else old
         assert pod is not None
-        if record.note(pod["metadata"]["uid"], new) and not record.own_write:
+        differs = record.note(pod["metadata"]["uid"], new)
+        if self._waits or (differs and not record.own_write):
             self._workers.add_after(record.key, self._limits.batch_period)
 
     def _take_orphan(self, pod: Object) -> None:

@@ -19,6 +19,7 @@ class JobLimits(NamedTuple):
     pods_per_sync: int
     first_batch: int
     interim_status: bool
+    success_criteria: bool
 
 
 def job_limits(profile: Profile) -> JobLimits:
@@ -30,4 +31,5 @@ def job_limits(profile: Profile) -> JobLimits:
         pods_per_sync=profile.number("job.pods-per-sync"),
         first_batch=profile.number("creation.first-batch"),
         interim_status=profile.switch("job.interim-status"),
+        success_criteria=profile.switch("job.success-criteria"),
     )

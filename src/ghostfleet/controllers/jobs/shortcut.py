@@ -28,10 +28,11 @@ _REMEMBERED = 1024
 class Shortcut:
     """Takes the short way with the Jobs of one store."""
 
-    def __init__(self, store: Store, creator: PodCreator, recorder: Recorder) -> None:
+    def __init__(self, store: Store, creator: PodCreator, recorder: Recorder, *, criteria: bool) -> None:
         self._store = store
         self._creator = creator
         self._recorder = recorder
+        self._ending = (COMPLETED.type, COMPLETED.final) if criteria else (COMPLETED.final,)
         #: By the times of beginning and end.
         self._statuses: dict[tuple[str, str], Object] = {}
 
@@ -93,7 +94,7 @@ class Shortcut:
         if known is None:
             if len(self._statuses) >= _REMEMBERED:
                 self._statuses.clear()
-            known = self._statuses[start, end] = _complete(start, end) if end else _begun(start)
+            known = self._statuses[start, end] = _complete(start, end, self._ending) if end else _begun(start)
         return known
 
     def _release(self, pod: Object) -> None:
@@ -110,7 +111,7 @@ def _begun(start: str) -> Object:
     return {"startTime": start, "active": 1, "ready": 0, "terminating": 0, "uncountedTerminatedPods": _NONE}
 
 
-def _complete(start: str, end: str) -> Object:
+def _complete(start: str, end: str, conditions: tuple[str, ...]) -> Object:
     same = {"status": "True", "lastProbeTime": end, "lastTransitionTime": end}
     same |= {"reason": COMPLETED.reason, "message": COMPLETED.message}
     return {
@@ -120,5 +121,5 @@ def _complete(start: str, end: str) -> Object:
         "terminating": 0,
         "succeeded": 1,
         "uncountedTerminatedPods": _NONE,
-        "conditions": [{"type": COMPLETED.type, **same}, {"type": COMPLETED.final, **same}],
+        "conditions": [{"type": each, **same} for each in conditions],
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.following import Followed, Key
 from ghostfleet.controllers.kubeflow.definitions import PYTORCH_JOBS
 from ghostfleet.controllers.kubeflow.ending import clean_up, decide_limit, time_to_deadline, time_to_live
 from ghostfleet.controllers.kubeflow.records import JobRecord, Tally
@@ -24,7 +25,7 @@ from ghostfleet.controllers.kubeflow.status import JobStatus, is_finished
 from ghostfleet.controllers.pods import delete_pod, owner_reference
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.workers import Steps, Workers
-from ghostfleet.core.changes import Change, Object
+from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.store import Store
@@ -36,8 +37,6 @@ _MANAGER = "kubeflow.org/training-operator"
 #: Exit codes from here on are signals, and worth another try.
 _RETRYABLE = 128
 
-Key = tuple[str, str]
-
 
 class PyTorchJobController:
     """Runs the PyTorchJobs of one store."""
@@ -48,55 +47,22 @@ class PyTorchJobController:
         self._creator = creator
         self._reader = RoleReader()
         self._recorder = Recorder(store, CONTROLLER, profile, client)
-        self._records: dict[str, JobRecord] = {}
         self._workers: Workers[Key] = Workers(
             store.clock, self._sync, count=profile.number("pytorchjob.workers"), client=client
         )
-        for job in store.list(PYTORCH_JOBS):
-            self._begin(job)
-        store.listen(PYTORCH_JOBS, self._notice)
-        routes.to("kubeflow.org/v1", "PyTorchJob", self._take)
+        self._jobs = Followed(
+            store, routes, PYTORCH_JOBS, ("kubeflow.org/v1", "PyTorchJob"), self._record, self._workers.add
+        )
 
-    # -- taking note -------------------------------------------------------------------------------------------------
-
-    def _begin(self, job: Object) -> None:
-        metadata = job["metadata"]
-        if (job["spec"].get("runPolicy") or {}).get("managedBy", _MANAGER) == _MANAGER:
-            record = self._records[metadata["uid"]] = JobRecord((metadata["namespace"], metadata["name"]))
-            record.roles, record.problem = self._reader.read(job)
-            self._workers.add(record.key)
-
-    def _notice(self, change: Change) -> None:
-        new, old = change.new, change.old
-        if old is None:
-            assert new is not None
-            self._begin(new)
-        elif new is None:
-            self._records.pop(old["metadata"]["uid"], None)
-        elif new["spec"] is not old["spec"]:
-            record = self._records.get(new["metadata"]["uid"])
-            if record is not None:
-                record.roles, record.problem = self._reader.read(new)
-                record.served = False
-                self._workers.add(record.key)
-
-    def _take(self, owner: Object, old: Object | None, new: Object | None) -> None:
-        record = self._records.get(owner["uid"])
-        pod = new if new is not None else old
-        if record is None or pod is None:
-            return
-        changed = record.note(pod, gone=new is None)
-        # A job with a limit to its restarts looks at every change, for these are no change of state.
-        if (changed or record.watches_restarts) and not record.own_write:
-            self._workers.add(record.key)
-
-    # -- acting ------------------------------------------------------------------------------------------------------
+    def _record(self, job: Object) -> JobRecord | None:
+        ours = (job["spec"].get("runPolicy") or {}).get("managedBy", _MANAGER) == _MANAGER
+        return JobRecord(job, self._reader) if ours else None
 
     def _sync(self, key: Key) -> Steps:
-        job = self._store.find(PYTORCH_JOBS, *key)
-        record = self._records.get(job["metadata"]["uid"]) if job is not None else None
-        if job is None or record is None or "deletionTimestamp" in job["metadata"]:
+        found = self._jobs.find(key)
+        if found is None:
             return
+        job, record = found
         status = JobStatus(job, rfc3339(self._store.clock.now()))
         if is_finished(job):
             yield from self._finish(job, record, status)
@@ -115,7 +81,7 @@ class PyTorchJobController:
         told = status.told()
         if told is not None:
             yield 1
-            self._write(job, told)
+            self._jobs.report(job, told)
         if status.has("Succeeded") or status.has("Failed"):
             self._workers.add(key)
 
@@ -250,21 +216,15 @@ class PyTorchJobController:
         told = status.told()
         if told is not None:
             yield 1
-            self._write(job, told)
+            self._jobs.report(job, told)
         left = time_to_live(job, status, self._store.clock.now())
         if left is None:
-            self._records.pop(job["metadata"]["uid"], None)
+            self._jobs.forget(job)
         elif left > 0:
             self._workers.add_after(record.key, left)
-        elif self._store.find(PYTORCH_JOBS, *record.key) is not None:
+        else:
             yield 1
-            self._store.delete(PYTORCH_JOBS, *record.key)
-
-    def _write(self, job: Object, status: Object) -> None:
-        metadata = job["metadata"]
-        current = self._store.find(PYTORCH_JOBS, metadata["namespace"], metadata["name"])
-        if current is not None and current["metadata"]["uid"] == metadata["uid"]:
-            self._store.patch_status(PYTORCH_JOBS, metadata["namespace"], metadata["name"], status)
+            self._jobs.delete(record)
 
 
 def _messages(job: Object, leader: Role) -> tuple[str, str]:

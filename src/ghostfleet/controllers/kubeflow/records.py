@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ghostfleet.controllers.kubeflow.replicas import REPLICA_INDEX, REPLICA_TYPE, Role
+from ghostfleet.controllers.kubeflow.replicas import REPLICA_INDEX, REPLICA_TYPE, Role, RoleReader
 from ghostfleet.core.changes import Object
 
 __all__ = ["JobRecord", "Place", "Tally"]
@@ -47,25 +47,45 @@ def _place(pod: Object) -> Place | None:
 class JobRecord:
     """The pods of one job."""
 
-    __slots__ = ("_counts", "_states", "key", "own_write", "pods", "problem", "roles", "served", "watches_restarts")
+    __slots__ = (
+        "_counts",
+        "_reader",
+        "_states",
+        "key",
+        "own_write",
+        "pods",
+        "problem",
+        "roles",
+        "served",
+        "watches_restarts",
+    )
 
-    def __init__(self, key: tuple[str, str]) -> None:
-        self.key = key
-        self.roles: tuple[Role, ...] = ()
-        self.problem = ""
+    def __init__(self, job: Object, reader: RoleReader) -> None:
+        self.key: tuple[str, str] = (job["metadata"]["namespace"], job["metadata"]["name"])
+        self._reader = reader
+        self.look_at(job)
         #: The pods that are there, by replica.
         self.pods: dict[Place, Object] = {}
         self._states: dict[Place, str] = {}
         self._counts: dict[tuple[str, str], int] = {}
-        #: All services have been made.
-        self.served = False
         #: The job has a limit to the restarts of its containers.
         self.watches_restarts = False
         #: The controller is creating a pod itself, and needs no reminder of it.
         self.own_write = False
 
+    def look_at(self, job: Object) -> None:
+        """Take note of a job's spec."""
+        self.roles, self.problem = self._reader.read(job)
+        #: All services have been made.
+        self.served = False
+
     def note(self, pod: Object, *, gone: bool) -> bool:
-        """Take note of a pod's new state; true when it makes a difference."""
+        """Take note of a pod's new state; true when the job is to be looked at again."""
+        changed = self._note(pod, gone)
+        # A job with a limit to its restarts looks at every change, for these are no change of state.
+        return changed or self.watches_restarts
+
+    def _note(self, pod: Object, gone: bool) -> bool:
         place = _place(pod)
         if place is None:
             return False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.following import Followed, Key
 from ghostfleet.controllers.jobs.backoff import remaining
 from ghostfleet.controllers.pods import delete_pod
 from ghostfleet.controllers.podtemplates import TemplateReader
@@ -16,7 +17,7 @@ from ghostfleet.controllers.runai.definitions import RUNAI_JOBS
 from ghostfleet.controllers.runai.offspring import GROUP_NAME, JOB_NAME, RELEASE, group_name
 from ghostfleet.controllers.runai.records import JobRecord
 from ghostfleet.controllers.workers import Steps, Workers
-from ghostfleet.core.changes import Change, Object
+from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.profile import Profile
@@ -26,8 +27,6 @@ from ghostfleet.core.timestamps import parse_rfc3339, rfc3339
 __all__ = ["RunaiJobController"]
 
 _ENDED = ("Succeeded", "Failed")
-
-Key = tuple[str, str]
 
 
 class RunaiJobController:
@@ -41,49 +40,23 @@ class RunaiJobController:
         self._recorder = Recorder(store, "runaijob-controller", profile, client)
         self._backoff = profile.duration("runaijob.pod-failure-backoff")
         self._longest_backoff = profile.duration("runaijob.pod-failure-backoff-limit")
-        self._records: dict[str, JobRecord] = {}
         self._workers: Workers[Key] = Workers(
             store.clock, self._sync, count=profile.number("runaijob.workers"), client=client
         )
-        for job in store.list(RUNAI_JOBS):
-            self._begin(job)
-        store.listen(RUNAI_JOBS, self._notice, status=False)
-        routes.to("run.ai/v1", "RunaiJob", self._take)
-
-    # -- taking note -------------------------------------------------------------------------------------------------
-
-    def _begin(self, job: Object) -> None:
-        record = self._records[job["metadata"]["uid"]] = JobRecord(job)
-        self._workers.add(record.key)
-
-    def _notice(self, change: Change) -> None:
-        new, old = change.new, change.old
-        if old is None:
-            assert new is not None
-            self._begin(new)
-        elif new is None:
-            self._records.pop(old["metadata"]["uid"], None)
-        elif new["spec"] is not old["spec"]:
-            record = self._records.get(new["metadata"]["uid"])
-            if record is not None:
-                record.look_at(new["spec"])
-                self._workers.add(record.key)
-
-    def _take(self, owner: Object, old: Object | None, new: Object | None) -> None:
-        record = self._records.get(owner["uid"])
-        pod = new if new is not None else old
-        if record is None or pod is None:
-            return
-        if record.note(pod, gone=new is None, now=self._store.clock.now()) and not record.own_write:
-            self._workers.add(record.key)
-
-    # -- acting ------------------------------------------------------------------------------------------------------
+        self._jobs = Followed(
+            store,
+            routes,
+            RUNAI_JOBS,
+            ("run.ai/v1", "RunaiJob"),
+            lambda job: JobRecord(job, store.clock),
+            self._workers.add,
+        )
 
     def _sync(self, key: Key) -> Steps:
-        job = self._store.find(RUNAI_JOBS, *key)
-        record = self._records.get(job["metadata"]["uid"]) if job is not None else None
-        if job is None or record is None or "deletionTimestamp" in job["metadata"]:
+        found = self._jobs.find(key)
+        if found is None:
             return
+        job, record = found
         if (job.get("status") or {}).get("phase") in _ENDED:
             yield from self._expire(job, record)
             return
@@ -158,15 +131,11 @@ class RunaiJobController:
         if status == before:
             return
         yield 1
-        current = self._store.find(RUNAI_JOBS, *record.key)
-        if current is None or current["metadata"]["uid"] != job["metadata"]["uid"]:
-            return
-        self._store.patch_status(RUNAI_JOBS, *record.key, status)
-        if condition is not None:
+        if self._jobs.report(job, status) and condition is not None:
             if "ttlSecondsAfterFinished" in job["spec"]:
                 self._workers.add(record.key)
             else:
-                self._records.pop(job["metadata"]["uid"], None)
+                self._jobs.forget(job)
 
     def _expire(self, job: Object, record: JobRecord) -> Steps:
         """Remove a finished job when its time is over."""
@@ -178,5 +147,4 @@ class RunaiJobController:
             self._workers.add_after(record.key, left)
             return
         yield 1
-        if self._store.find(RUNAI_JOBS, *record.key) is not None:
-            self._store.delete(RUNAI_JOBS, *record.key)
+        self._jobs.delete(record)

@@ -7,6 +7,7 @@ Successes and failures are counted when they happen, so that pods which are clea
 from __future__ import annotations
 
 from ghostfleet.core.changes import Object
+from ghostfleet.core.clock import Clock
 
 __all__ = ["JobRecord"]
 
@@ -23,6 +24,7 @@ class JobRecord:
     """The pods of one job."""
 
     __slots__ = (
+        "_clock",
         "_done",
         "_states",
         "_tries",
@@ -39,10 +41,11 @@ class JobRecord:
         "suspended",
     )
 
-    def __init__(self, job: Object) -> None:
+    def __init__(self, job: Object, clock: Clock) -> None:
         metadata = job["metadata"]
+        self._clock = clock
         self.key: tuple[str, str] = (metadata["namespace"], metadata["name"])
-        self.look_at(job["spec"])
+        self.look_at(job)
         #: States of pods that are there, by name.
         self._states: dict[str, int] = {}
         self._done: set[int] = set()
@@ -55,8 +58,9 @@ class JobRecord:
         #: The controller is creating a pod itself, and needs no reminder of it.
         self.own_write = False
 
-    def look_at(self, spec: Object) -> None:
-        """Take note of a job's changed spec."""
+    def look_at(self, job: Object) -> None:
+        """Take note of a job's spec."""
+        spec = job["spec"]
         self.completions: int = spec.get("completions", 1)
         self.parallelism: int = spec.get("parallelism", 1)
         self.backoff_limit: int = spec.get("backoffLimit", 6)
@@ -78,8 +82,8 @@ class JobRecord:
         """The number of an index's next try."""
         return self._tries.get(index, 0)
 
-    def note(self, pod: Object, *, gone: bool, now: int) -> bool:
-        """Take note of a pod's new state; true when it makes a difference."""
+    def note(self, pod: Object, *, gone: bool) -> bool:
+        """Take note of a pod's new state; true when the job is to be looked at again."""
         name = pod["metadata"]["name"]
         before = self._states.get(name)
         after = None if gone else _state(pod)
@@ -99,7 +103,7 @@ class JobRecord:
             self.succeeded += 1
         elif after == _FAILED:
             self.failed += 1
-            self.last_failure = now
+            self.last_failure = self._clock.now()
         return True
 
     def _place(self, pod: str) -> tuple[int, int]:

@@ -50,7 +50,18 @@ NO_ROOM = "Insufficient resources to dispatch AppWrapper."
 NO_QUOTA = "Insufficient quota to dispatch AppWrapper."
 #: Fields that are left out when they are zero, false or empty, as Go leaves them out.
 _OMITTED = frozenset(
-    ("pending", "running", "Succeeded", "failed", "canrun", "local", "totalcpu", "totalmemory", "totalgpu")
+    (
+        "systempriority",
+        "pending",
+        "running",
+        "Succeeded",
+        "failed",
+        "canrun",
+        "local",
+        "totalcpu",
+        "totalmemory",
+        "totalgpu",
+    )
 )
 _LARGEST_INT32 = 2**31
 

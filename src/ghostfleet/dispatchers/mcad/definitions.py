@@ -1,7 +1,8 @@
 """Definitions of AppWrapper and QuotaSubtree, under the names of both times.
 
 The project moved to other API groups in August 2023. Both names are served, and show the same objects, so that
-manifests and scripts of either time work. The older AppWrapper had no status subresource.
+manifests and scripts of either time work; the one of a version's own time is taken where no group is given. The older
+AppWrapper had no status subresource.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ghostfleet.core.store import Store
 __all__ = ["install_definitions"]
 
 _FILE = Path(__file__).parent / "data" / "definitions.yaml"
+_STORED_AS, _SECONDARY = "ghostfleet.dev/stored-as", "ghostfleet.dev/secondary"
 #: The older group and version of each resource.
 _BEFORE = {"appwrappers": ("mcad.ibm.com", "v1beta1"), "quotasubtrees": ("ibm.com", "v1")}
 
@@ -29,9 +31,19 @@ def _definitions() -> tuple[Object, ...]:
 def install_definitions(store: Store, profile: Profile) -> None:
     """Create the definitions that are not there yet."""
     for definition in _definitions():
-        if definition["spec"]["names"]["plural"] == "appwrappers" and not profile.switch("status.subresource"):
-            definition = _without_status(definition)
-        install(store, (definition, _alias(definition)))
+        alias = _alias(definition)
+        if profile.switch("status.subresource"):
+            alias = _annotated(alias, **{_SECONDARY: "true"})
+        else:
+            definition = _annotated(definition, **{_SECONDARY: "true"})
+            if definition["spec"]["names"]["plural"] == "appwrappers":
+                definition, alias = _without_status(definition), _without_status(alias)
+        install(store, (definition, alias))
+
+
+def _annotated(definition: Object, **annotations: str) -> Object:
+    metadata = definition["metadata"]
+    return {**definition, "metadata": {**metadata, "annotations": {**metadata.get("annotations", {}), **annotations}}}
 
 
 def _without_status(definition: Object) -> Object:
@@ -49,9 +61,9 @@ def _alias(definition: Object) -> Object:
     (only,) = definition["spec"]["versions"]
     # Short names belong to one of them only; kubectl warns of those that fit two resources.
     names = {field: name for field, name in definition["spec"]["names"].items() if field != "shortNames"}
-    stored_as = {"ghostfleet.dev/stored-as": definition["metadata"]["name"]}
-    return {
+    alias = {
         **definition,
-        "metadata": {**definition["metadata"], "name": f"{plural}.{group}", "annotations": stored_as},
+        "metadata": {**definition["metadata"], "name": f"{plural}.{group}"},
         "spec": {**definition["spec"], "group": group, "names": names, "versions": [{**only, "name": version}]},
     }
+    return _annotated(alias, **{_STORED_AS: definition["metadata"]["name"]})

@@ -103,10 +103,29 @@ class Forest:
     def allocate(
         self, key: Key, leaves: Mapping[str, str], asks: Amounts, *, priority: int, preemptable: bool
     ) -> Allocation:
-        """Ask for quota in all trees; when one refuses, nothing changes."""
+        """Ask for quota in all trees; when one refuses, nothing changes.
+
+        Who has to go in one tree is gone for the next ones, so the order matters. The real thing takes any order, and
+        another one when it tries again, until it finds one that does; here they are all tried, first the one by name.
+        """
+        names = sorted(self.trees)
+        orders = [names]
+        if preemptable:
+            orders += [names[first:] + names[:first] for first in range(1, len(names))]
+        refusals: list[Allocation] = []
+        for order in orders:
+            answer = self._allocate(key, order, leaves, asks, priority, preemptable)
+            if answer.granted:
+                return answer
+            refusals.append(answer)
+        return refusals[0]
+
+    def _allocate(
+        self, key: Key, order: list[str], leaves: Mapping[str, str], asks: Amounts, priority: int, preemptable: bool
+    ) -> Allocation:
         before = self.checkpoint()
         victims: dict[Key, None] = {}
-        for name in sorted(self.trees):
+        for name in order:
             tree = self.trees[name]
             for victim in victims:
                 tree.release(victim)

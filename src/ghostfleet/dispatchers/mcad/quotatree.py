@@ -44,12 +44,13 @@ class Node:
     #: Those placed right here, in the order in which they came.
     consumers: dict[Key, Consumer] = field(default_factory=dict)
 
-    def path(self) -> Iterator[Node]:
+    def path(self) -> list[Node]:
         """This node and all above it, up to the root."""
-        node: Node | None = self
+        path, node = [self], self.parent
         while node is not None:
-            yield node
+            path.append(node)
             node = node.parent
+        return path
 
     def has_leaf(self, name: str) -> bool:
         """Whether a leaf of this name is here or below."""
@@ -166,7 +167,7 @@ class QuotaTree:
 
     def _preempt(self, leaf: Node, reached: Node, consumer: Consumer, victims: list[Key]) -> bool:
         """Take less important consumers off the way to the root, from the node that was tried last downwards."""
-        for node in reversed(list(leaf.path())):
+        for node in reversed(leaf.path()):
             if node is not reached and reached not in node.path():
                 continue
             for other in list(node.consumers.values()):

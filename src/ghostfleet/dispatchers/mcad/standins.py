@@ -1,9 +1,10 @@
 """Stand-ins: the pods and Deployments that scripts look for.
 
 MCAD and KWOK run as pods of a real cluster, and scripts find out by their names whether they are installed. Here both
-are parts of one process, so Deployments of those names stand in for them: their pods need no node and run at once. The
-one of MCAD is more than a name. When its pod is gone, because someone deleted it or scaled it to zero, the controller
-stops; when another one runs, it starts again, and the environment of the pod can set what MCAD takes from there.
+are parts of one process, so Deployments of those names stand in for them: their pods run at once, node or not. The one
+of MCAD is more than a name. When its pod is gone, because someone deleted it or scaled it to zero, the controller
+stops; when another one runs, it starts again, and the environment of the pod sets what MCAD takes from there. It is
+marked as the project's Helm chart would mark it, so that installing the chart takes it over, and uninstalling ends it.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ __all__ = ["StandIns"]
 
 _NAMESPACE = "kube-system"
 _DEPLOYMENTS = "deployments.apps"
+_MCAD, _KWOK = "mcad-controller", "kwok-controller"
+_CONFIG = "mcad-controller-configmap"
 #: No scheduler goes by this name: nobody places these pods.
 _NOBODY = "ghostfleet-stand-in"
-_LABEL = "ghostfleet.dev/stand-in-for"
-#: What MCAD takes from its environment, the figure it stands for, and a unit where it has none.
+#: What MCAD takes from its environment, the figure it stands for, and a unit where it has none. Unset switches are off.
 _ENVIRONMENT = {
     "QUOTA_ENABLED": ("quota", ""),
     "PREEMPTION": ("preemption", ""),
@@ -50,20 +52,25 @@ class StandIns:
         self._leader = ""
         self._starting: Handle | None = None
         store.listen("pods", self._notice)
-        for name, labels in (("mcad-controller", _helm("mcad-controller")), ("kwok-controller", {})):
-            if store.find(_DEPLOYMENTS, _NAMESPACE, name) is None:
-                store.create(_DEPLOYMENTS, _deployment(name, labels, profile if labels else None))
+        for kind, obj in (
+            ("configmaps", _config_map(profile)),
+            (_DEPLOYMENTS, _mcad_deployment(profile)),
+            (_DEPLOYMENTS, _deployment(_KWOK, {"app": _KWOK})),
+        ):
+            if store.find(kind, _NAMESPACE, obj["metadata"]["name"]) is None:
+                store.create(kind, prepare_for_create(kind, apply_defaults(kind, obj)))
 
     def _notice(self, change: Change) -> None:
         if change.namespace != _NAMESPACE or (change.old is not None and change.new is not None):
             return
         pod = change.new or change.old
         assert pod is not None
-        if pod["spec"].get("schedulerName") != _NOBODY:
+        deployment = _deployment_of(pod)
+        if deployment not in (_MCAD, _KWOK):
             return
         if change.new is not None:
             self._clock.call_soon(self._run, change.name)
-        if (pod["metadata"].get("labels") or {}).get(_LABEL) == "mcad-controller":
+        if deployment == _MCAD:
             self._note_controller(change)
 
     def _run(self, name: str) -> None:
@@ -121,20 +128,38 @@ class StandIns:
 
     def _begin(self, pod: Object) -> None:
         self._starting = None
-        self._start(_from_environment(self._profile, pod))
+        self._start(_with_environment(self._profile, self._environment_of(pod)))
+
+    def _environment_of(self, pod: Object) -> dict[str, str]:
+        """The variables of the controller's container; its own come after those of ConfigMaps."""
+        variables: dict[str, str] = {}
+        containers = pod["spec"]["containers"]
+        container = next((each for each in containers if each["name"] == _MCAD), containers[0])
+        for source in container.get("envFrom") or ():
+            reference = source.get("configMapRef") or {}
+            found = self._store.find("configmaps", _NAMESPACE, reference.get("name", ""))
+            for name, value in ((found or {}).get("data") or {}).items():
+                variables[f"{source.get('prefix', '')}{name}"] = value
+        for variable in container.get("env") or ():
+            variables[variable["name"]] = variable.get("value", "")
+        return variables
 
 
-def _from_environment(profile: Profile, pod: Object) -> Profile:
-    """The profile with what the pod's environment sets; what is no value of its kind is left alone."""
-    for variable in pod["spec"]["containers"][0].get("env") or ():
-        figure, unit = _ENVIRONMENT.get(variable["name"], ("", ""))
-        if not figure:
-            continue
-        text = str(variable.get("value", "")).lower()
-        known = profile.figure(figure)
+def _deployment_of(pod: Object) -> str:
+    """The name of the Deployment a pod belongs to, if any: what its ReplicaSet is called, without the hash."""
+    for owner in pod["metadata"].get("ownerReferences") or ():
+        if owner["kind"] == "ReplicaSet":
+            return str(owner["name"]).rpartition("-")[0]
+    return ""
+
+
+def _with_environment(profile: Profile, variables: dict[str, str]) -> Profile:
+    """The profile with what an environment sets; what is no value of its kind is left alone."""
+    for name, (figure, unit) in _ENVIRONMENT.items():
+        text = variables.get(name, "").lower()
         value: bool | str = f"{text}{unit}"
-        if isinstance(known, bool):
-            if text not in ("true", "false"):
+        if isinstance(profile.figure(figure), bool):
+            if text not in ("true", "false", ""):
                 continue
             value = text == "true"
         elif not text.isdigit():
@@ -143,46 +168,46 @@ def _from_environment(profile: Profile, pod: Object) -> Profile:
     return profile
 
 
-def _environment(profile: Profile) -> list[Object]:
+def _installed(name: str, **more: str) -> Object:
+    """Metadata that say by which chart an object was installed; Helm takes over only what is marked as its own."""
+    annotations = {"meta.helm.sh/release-name": _MCAD, "meta.helm.sh/release-namespace": _NAMESPACE}
+    labels = {"app.kubernetes.io/managed-by": "Helm", **more}
+    return {"name": name, "namespace": _NAMESPACE, "annotations": annotations, "labels": labels}
+
+
+def _config_map(profile: Profile) -> Object:
     """The settings of a profile as MCAD's environment shows them."""
-    shown = []
+    data = {}
     for name, (figure, unit) in _ENVIRONMENT.items():
         value = profile.figure(figure)
-        text = str(value).lower() if isinstance(value, bool) else str(value).removesuffix(unit)
-        shown.append({"name": name, "value": text})
-    return shown
+        data[name] = str(value).lower() if isinstance(value, bool) else str(value).removesuffix(unit)
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": _installed(_CONFIG), "data": data}
 
 
-def _helm(name: str) -> Object:
-    """How MCAD's chart marks what it installs."""
+def _mcad_deployment(profile: Profile) -> Object:
+    """What MCAD's chart installs, as far as others look at it."""
+    settings = [{"configMapRef": {"name": _CONFIG}}]
+    deployment = _deployment(_MCAD, {"app": "custom-metrics-apiserver"}, envFrom=settings)
+    metadata = _installed(_MCAD, app="custom-metrics-apiserver", chart=f"{_MCAD}-0.1.0")
+    # For those who ask from outside by whose rules wrappers are dispatched.
+    metadata["annotations"]["ghostfleet.dev/dispatcher"] = profile.name
+    return {**deployment, "metadata": metadata}
+
+
+def _deployment(name: str, labels: dict[str, str], **container: object) -> Object:
     return {
-        "annotations": {"meta.helm.sh/release-name": name, "meta.helm.sh/release-namespace": _NAMESPACE},
-        "labels": {
-            "app": "custom-metrics-apiserver",
-            "app.kubernetes.io/managed-by": "Helm",
-            "chart": f"{name}-0.1.0",
-        },
-    }
-
-
-def _deployment(name: str, metadata: Object, profile: Profile | None) -> Object:
-    labels = {"app": name, _LABEL: name}
-    container: Object = {"name": name, "image": f"ghostfleet.dev/{name}"}
-    if profile is not None:
-        container["env"] = _environment(profile)
-        # For those who ask from outside by whose rules wrappers are dispatched.
-        metadata = {**metadata, "annotations": {**metadata["annotations"], "ghostfleet.dev/dispatcher": profile.name}}
-    deployment: Object = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {"name": name, "namespace": _NAMESPACE, **metadata},
+        "metadata": {"name": name, "namespace": _NAMESPACE},
         "spec": {
             "replicas": 1,
             "selector": {"matchLabels": labels},
             "template": {
                 "metadata": {"labels": labels},
-                "spec": {"schedulerName": _NOBODY, "containers": [container]},
+                "spec": {
+                    "schedulerName": _NOBODY,
+                    "containers": [{"name": name, "image": f"ghostfleet.dev/{name}", **container}],
+                },
             },
         },
     }
-    return prepare_for_create(_DEPLOYMENTS, apply_defaults(_DEPLOYMENTS, deployment))

@@ -2,6 +2,6 @@
 
 from ghostfleet.lab.stress.modes import MODES, Mode, find_mode
 from ghostfleet.lab.stress.plan import Plan, run_stress
-from ghostfleet.lab.stress.trial import PodTimes, Trial
+from ghostfleet.lab.stress.trial import PodTimes, Trial, play_trial
 
-__all__ = ["MODES", "Mode", "Plan", "PodTimes", "Trial", "find_mode", "run_stress"]
+__all__ = ["MODES", "Mode", "Plan", "PodTimes", "Trial", "find_mode", "play_trial", "run_stress"]

@@ -58,7 +58,7 @@ class Mode:
         make = Make(
             profile=profile or self.profile,
             stages=stages or self.stages,
-            fleet=Settings(sleeps=not self.fake),
+            fleet=Settings(commands="ignored" if self.fake else "played"),
             dispatcher=self.dispatcher,
         )
         try:

@@ -21,7 +21,7 @@ from ghostfleet.lab.plan import RUN_LABEL
 from ghostfleet.lab.progress import Progress
 from ghostfleet.lab.stress.modes import Mode
 
-__all__ = ["PodTimes", "Trial", "run_trial"]
+__all__ = ["PodTimes", "Trial", "play_trial", "run_trial"]
 
 _NAMESPACE = "default"
 
@@ -136,12 +136,19 @@ class _Script:
         return tuple(rows), pods
 
 
+async def play_trial(
+    cluster: Cluster, mode: Mode, jobs: int, *, pods: int, gpus: int, run: str, seed: int, progress: Progress
+) -> Trial:
+    """One trial; the seed decides where in a second it begins."""
+    phase = int(Random(f"{seed}/{mode.name}/{jobs}").random() * SECOND)
+    return await _Script(cluster, mode, pods, gpus, run, progress).play(jobs, phase)
+
+
 def run_trial(
     cluster: Cluster, mode: Mode, jobs: int, *, pods: int, gpus: int, run: str, seed: int, progress: Progress
 ) -> Trial:
-    """Play one trial; the seed decides where in a second it begins."""
-    phase = int(Random(f"{seed}/{mode.name}/{jobs}").random() * SECOND)
-    return cluster.run(_Script(cluster, mode, pods, gpus, run, progress).play(jobs, phase))
+    """Play one trial to its end."""
+    return cluster.run(play_trial(cluster, mode, jobs, pods=pods, gpus=gpus, run=run, seed=seed, progress=progress))
 
 
 def _after(begin: int, stamps: list[str]) -> float:

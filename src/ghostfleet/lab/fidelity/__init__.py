@@ -1,0 +1,45 @@
+"""Fidelity: how near the embedded cluster comes to real ones, those of others and one that is started here."""
+
+from ghostfleet.lab.fidelity.comparing import Compared, RealComparison
+from ghostfleet.lab.fidelity.experiments import Experiment, experiments, measure
+from ghostfleet.lab.fidelity.figures import Measurement
+from ghostfleet.lab.fidelity.published import (
+    LARGEST_ERROR,
+    MEAN_ERROR,
+    Comparison,
+    compare,
+    holds,
+    mean_error,
+    published_modes,
+    source,
+)
+from ghostfleet.lab.fidelity.records import Origin, Record, Records
+from ghostfleet.lab.fidelity.sides import RealPlane, Running
+from ghostfleet.lab.fidelity.verdicts import PHASE_ERROR, PHASE_SECONDS, TOTAL_ERROR, Line, judge
+
+__all__ = [
+    "LARGEST_ERROR",
+    "MEAN_ERROR",
+    "PHASE_ERROR",
+    "PHASE_SECONDS",
+    "TOTAL_ERROR",
+    "Compared",
+    "Comparison",
+    "Experiment",
+    "Line",
+    "Measurement",
+    "Origin",
+    "RealComparison",
+    "RealPlane",
+    "Record",
+    "Records",
+    "Running",
+    "compare",
+    "experiments",
+    "holds",
+    "judge",
+    "mean_error",
+    "measure",
+    "published_modes",
+    "source",
+]

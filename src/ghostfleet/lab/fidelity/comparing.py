@@ -1,0 +1,69 @@
+"""Comparing: the same experiments on a real cluster and on the embedded one, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ghostfleet.lab.directory import RunDirectory
+from ghostfleet.lab.fidelity.experiments import Experiment, measure
+from ghostfleet.lab.fidelity.figures import Measurement
+from ghostfleet.lab.fidelity.records import Record, Records, origin_here
+from ghostfleet.lab.fidelity.sides import Embedding, Side
+from ghostfleet.lab.fidelity.verdicts import Line, judge
+from ghostfleet.lab.progress import Progress
+
+__all__ = ["Compared", "RealComparison"]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One experiment on both sides."""
+
+    experiment: Experiment
+    real: Record
+    ours: Measurement
+
+    @property
+    def lines(self) -> list[Line]:
+        return judge([self.real.measurement], [self.ours])
+
+    @property
+    def met(self) -> bool:
+        return all(line.met for line in self.lines)
+
+
+class RealComparison:
+    """Makes experiments on both sides; what is known of the real one already is taken from the records."""
+
+    def __init__(
+        self, directory: Path, records: Records, nodes: int, progress: Progress, *, profile: str, seed: int
+    ) -> None:
+        self._directory = directory
+        self._records = records
+        self._nodes = nodes
+        self._progress = progress
+        self._seed = seed
+        self._ours = Embedding(nodes, profile=profile, seed=seed)
+        #: What is done so far.
+        self.compared: list[Compared] = []
+
+    def run(self, wanted: Sequence[Experiment], real: Callable[[], Side]) -> None:
+        """Make all experiments; `real` gives the real side where it is needed."""
+        side: Side | None = None
+        for experiment in wanted:
+            record = self._records.find(experiment, self._nodes)
+            if record is None:
+                side = side or real()
+                measured = self._measure(side, "real", experiment)
+                record = Record(measured, origin_here(self._nodes, side.parts))
+                self._records.add(record)
+            ours = self._measure(self._ours, "embedded", experiment)
+            self.compared.append(Compared(experiment, record, ours))
+
+    def _measure(self, side: Side, name: str, experiment: Experiment) -> Measurement:
+        directory = RunDirectory(self._directory / f"{name}-{experiment.test}-{experiment.jobs}")
+        self._progress.say(f"{name} cluster: {experiment}")
+        with side.cluster(self._progress) as cluster:
+            return measure(cluster, experiment, directory, self._progress, seed=self._seed, keep=side.fresh)

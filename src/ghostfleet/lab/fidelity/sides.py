@@ -1,0 +1,166 @@
+"""Sides: the clusters on which experiments are made.
+
+A *side* gives a cluster for one experiment and takes it back. Two of them give a fresh one each time, so that nothing
+is left of the experiment before: the embedded cluster with its profile, and a real control plane on this machine. The
+third is a cluster that is there already, from which experiments have to be removed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from ghostfleet.cluster import Cluster as Assembled
+from ghostfleet.cluster import Make, add_nodes
+from ghostfleet.core.clock import SECOND
+from ghostfleet.drive.access import Access
+from ghostfleet.drive.embedded import Embedded
+from ghostfleet.drive.interface import Cluster
+from ghostfleet.drive.remote import Remote
+from ghostfleet.kube.launch import programs_for
+from ghostfleet.kube.programs import ETCD, KWOK, SERVER
+from ghostfleet.kube.versions import program_version
+from ghostfleet.lab.errors import LabError
+from ghostfleet.lab.fidelity.experiments import STAGES
+from ghostfleet.lab.progress import Progress
+from ghostfleet.lab.survey import survey
+from ghostfleet.server.instances import Instance, InstanceError
+from ghostfleet.server.launch import LaunchError, Settings, end, launch_detached
+from ghostfleet.stages.nodes import NodeShape
+
+__all__ = ["GPUS", "Embedding", "RealPlane", "Running", "Side"]
+
+#: GPUs of each node.
+GPUS = 8
+#: For how long a new cluster is left alone: its nodes get Ready, and what its start has asked for is over.
+_WARM_UP = 20 * SECOND
+_NAME = "fidelity"
+
+
+class Side(Protocol):
+    """See the module's words."""
+
+    @property
+    def parts(self) -> Mapping[str, str]:
+        """What the cluster is made of, with versions."""
+        ...
+
+    @property
+    def fresh(self) -> bool:
+        """Whether each experiment gets a cluster of its own."""
+        ...
+
+    def cluster(self, progress: Progress) -> AbstractContextManager[Cluster]:
+        """A cluster for one experiment."""
+        ...
+
+
+class Embedding:
+    """The embedded cluster, in virtual time."""
+
+    fresh = True
+
+    def __init__(self, nodes: int, *, profile: str = "kubernetes", seed: int = 0) -> None:
+        self._nodes = nodes
+        self._seed = seed
+        self._make = Make(profile=profile, stages=(STAGES,))
+        self.parts: Mapping[str, str] = {"profile": profile}
+
+    @contextmanager
+    def cluster(self, progress: Progress) -> Iterator[Cluster]:
+        progress.begin("embedded cluster", 0)
+        try:
+            made = Assembled(make=self._make, seed=self._seed)
+        except ValueError as error:
+            raise LabError(str(error)) from None
+        add_nodes(made, NodeShape(count=self._nodes, gpus=GPUS, fake_taint=False))
+        cluster = Embedded(made)
+        cluster.run(cluster.sleep(_WARM_UP))
+        yield cluster
+
+
+class RealPlane:
+    """A real control plane, started here for each experiment and ended after it."""
+
+    fresh = True
+
+    def __init__(self, nodes: int, bin_dir: str = "") -> None:
+        self._settings = Settings(
+            name=_NAME, runtime="kubernetes", bin_dir=bin_dir, nodes=nodes, gpus=GPUS, stages=(STAGES,)
+        )
+        try:
+            programs = programs_for(self._settings)
+        except LaunchError as error:
+            raise LabError(str(error)) from None
+        self.parts: Mapping[str, str] = _versions(programs)
+
+    @contextmanager
+    def cluster(self, progress: Progress) -> Iterator[Cluster]:
+        progress.begin("starting a real control plane", 0)
+        try:
+            instance = Instance(_NAME)
+            if instance.running:
+                raise LabError(f"cluster {_NAME} is running already; `ghostfleet down {_NAME}` ends it")
+            try:
+                launch_detached(self._settings)
+                remote = Remote(Access(instance.kubeconfig))
+                try:
+                    remote.run(remote.sleep(_WARM_UP))
+                    yield remote
+                finally:
+                    remote.close()
+            finally:
+                end(instance)
+        except (LaunchError, InstanceError) as error:
+            raise LabError(str(error)) from None
+
+
+class Running:
+    """A cluster that is there already, with nodes that live by the right stages."""
+
+    fresh = False
+
+    def __init__(self, access: Access, nodes: int) -> None:
+        self._access = access
+        with self._opened() as cluster:
+            ready = cluster.run(_ready_nodes(cluster, nodes))
+            if ready < nodes:
+                raise LabError(
+                    f"{access.url} has {ready:,} nodes that are Ready, not {nodes:,}; `ghostfleet nodes add` adds "
+                    "some, --nodes asks for fewer"
+                )
+            self.parts: Mapping[str, str] = {"Kubernetes": cluster.facts.version}
+
+    @contextmanager
+    def cluster(self, progress: Progress) -> Iterator[Cluster]:  # noqa: ARG002 - others tell how far they are
+        with self._opened() as cluster:
+            yield cluster
+
+    @contextmanager
+    def _opened(self) -> Iterator[Remote]:
+        remote = Remote(self._access)
+        try:
+            yield remote
+        finally:
+            remote.close()
+
+
+async def _ready_nodes(cluster: Cluster, wanted: int) -> int:
+    """How many nodes are Ready; new ones are given the time to get so."""
+    until = cluster.now() + _WARM_UP
+    while True:
+        ready = (await survey(cluster)).ready
+        if ready >= wanted or cluster.now() > until:
+            return ready
+        await cluster.sleep(SECOND)
+
+
+def _versions(programs: Mapping[str, Path]) -> dict[str, str]:
+    kwok = programs.get(KWOK)
+    return {
+        "Kubernetes": program_version(programs[SERVER]),
+        "etcd": program_version(programs[ETCD]),
+        "fake nodes by": f"kwok {program_version(kwok)}" if kwok is not None else "our own agent",
+    }

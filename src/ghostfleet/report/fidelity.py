@@ -1,0 +1,166 @@
+"""The page about fidelity: what others have published and what was measured on a real control plane, beside ours.
+
+The whole page is made from measurements, so that it can be made again on any machine; nothing in it is typed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ghostfleet.lab.fidelity import (
+    LARGEST_ERROR,
+    MEAN_ERROR,
+    PHASE_ERROR,
+    PHASE_SECONDS,
+    TOTAL_ERROR,
+    Compared,
+    Comparison,
+    Line,
+    Origin,
+    mean_error,
+    source,
+)
+
+__all__ = ["fidelity_page", "line_rows", "published_rows", "verdict"]
+
+#: What is less than this is told as nothing, without a sign.
+_SMALLEST = 0.0005
+_TESTS = {
+    "scale-test": "Scale test: plain Jobs of one pod with one GPU, five submitted each second",
+    "stress": "Stress test: small Jobs applied one after another, as fast as `kubectl apply` does it, then polled",
+}
+
+
+def published_rows(compared: Sequence[Comparison]) -> list[dict[str, object]]:
+    """Published figures and ours, a row each."""
+    return [
+        {
+            "mode": each.mode,
+            "jobs": each.jobs,
+            "published_s": f"{each.published:g}",
+            "ours_s": f"{each.ours:.1f}",
+            "error": _share(each.error),
+        }
+        for each in compared
+    ]
+
+
+def line_rows(lines: Sequence[Line]) -> list[dict[str, object]]:
+    """Figures of the real cluster and ours, a row each."""
+    return [
+        {
+            "test": line.test,
+            "jobs": line.jobs,
+            "figure": line.title,
+            "measure": line.measure,
+            "real_s": f"{line.real:.2f}",
+            "ours_s": f"{line.ours:.2f}",
+            "error": _error(line),
+            "goal": f"{TOTAL_ERROR:.0%}" if line.total else f"{PHASE_ERROR:.0%} or {PHASE_SECONDS:g} s",
+            "verdict": "met" if line.met else "missed",
+        }
+        for line in lines
+    ]
+
+
+def verdict(lines: Sequence[Line]) -> str:
+    """How many goals are met, in a sentence."""
+    missed = [line for line in lines if not line.met]
+    totals = max((abs(line.error) for line in lines if line.total), default=0.0)
+    return (
+        f"{len(lines) - len(missed)} of {len(lines)} figures are within their goals; "
+        f"the largest error of a total is {totals:.1%}."
+    )
+
+
+def fidelity_page(published: Sequence[Comparison], compared: Sequence[Compared], command: str) -> str:
+    """docs/fidelity.md."""
+    lines = [line for each in compared for line in each.lines]
+    parts = [
+        "# Fidelity",
+        "How near does the embedded cluster come to real ones? This page is made by one command, which measures both "
+        f"and prints the same tables:\n\n```\n{command}\n```",
+        "Times are seconds of cluster time. Nothing is fitted to those of the real control plane: [stress tests]"
+        "(stress.md) says from which causes ours come, and the profile `kubernetes` where each figure was read.",
+        *_against_real(compared, lines),
+        *_against_published(published),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _against_real(compared: Sequence[Compared], lines: Sequence[Line]) -> list[str]:
+    if not compared:
+        return []
+    nodes = compared[0].real.origin.nodes
+    parts = [
+        "## Against a real control plane",
+        f"The same tests on {nodes} fake nodes with 8 GPUs each: on etcd, kube-apiserver, kube-controller-manager and "
+        "kube-scheduler as they come, with default flags for all that is about speed, and on the embedded cluster with "
+        "the profile `kubernetes` in virtual time. On both, pods live by the stage set `stress`: running 10 to 11 "
+        "seconds after they were created on their node, done another 10 to 11 seconds later. What one request of a "
+        "component takes, 5 to 10 ms on the real one, is not modelled; a phase that is one request is 0.00 on ours.",
+        _origins([each.real.origin for each in compared]),
+        f"Goals: totals within {TOTAL_ERROR:.0%}; phases within {PHASE_ERROR:.0%} or {PHASE_SECONDS:g} s. "
+        f"{verdict(lines)}",
+    ]
+    for test, title in _TESTS.items():
+        mine = [each for each in compared if each.experiment.test == test]
+        if mine:
+            parts += [f"### {title}", _table(mine)]
+    return parts
+
+
+def _origins(origins: Sequence[Origin]) -> str:
+    """Where the real figures come from; once for measurements that were made alike."""
+    said = []
+    for origin in origins:
+        made = ", ".join(f"{part} {version}" for part, version in origin.parts.items())
+        cores = f"{origin.cores} core{'s' if origin.cores != 1 else ''}"
+        said.append(f"Measured on {origin.date} on a machine with {cores}: {made}.")
+    return " ".join(dict.fromkeys(said))
+
+
+def _table(compared: Sequence[Compared]) -> str:
+    """A table with three columns for each number of Jobs."""
+    heads = "".join(f" real, {each.experiment.jobs:,} Jobs | ours | error |" for each in compared)
+    rows = [f"| |{heads}", "|---|" + "---:|---:|---:|" * len(compared)]
+    found = [{(line.title, line.measure): line for line in each.lines} for each in compared]
+    for title, measure in dict.fromkeys(key for lines in found for key in lines):
+        cells = "".join(_cells(lines.get((title, measure))) for lines in found)
+        rows.append(f"| {title}{'' if measure == 'last' else f', {measure}'} |{cells}")
+    return "\n".join(rows)
+
+
+def _cells(line: Line | None) -> str:
+    if line is None:
+        return " | | |"
+    error = _error(line)
+    return f" {line.real:.2f} | {line.ours:.2f} | {error if line.met else f'**{error}**, missed'} |"
+
+
+def _error(line: Line) -> str:
+    """As a share where that says something, else in seconds."""
+    if not line.total and abs(line.difference) <= PHASE_SECONDS and abs(line.error) > PHASE_ERROR:
+        return f"{line.difference:+.2f} s"
+    return _share(line.error)
+
+
+def _share(error: float) -> str:
+    return f"{error:+.1%}" if abs(error) >= _SMALLEST else "0.0%"
+
+
+def _against_published(published: Sequence[Comparison]) -> list[str]:
+    if not published:
+        return []
+    parts = [
+        "## Against published stress tests",
+        "Seconds until all Jobs are complete, on four nodes, as the scripts of those who published them count; ours is "
+        f"the average of several trials. Goals: the mean error of a mode within {MEAN_ERROR:.0%}, each within "
+        f"{LARGEST_ERROR:.0%}.",
+    ]
+    for mode in dict.fromkeys(each.mode for each in published):
+        mine = [each for each in published if each.mode == mode]
+        rows = ["| Jobs | published | ours | error |", "|---:|---:|---:|---:|"]
+        rows += [f"| {each.jobs} | {each.published:g} | {each.ours:.1f} | {_share(each.error)} |" for each in mine]
+        parts += [f"### {mode}: mean error {mean_error(mine, mode):.1%}", "\n".join(rows), f"Source: {source(mode)}."]
+    return parts

@@ -1,0 +1,13 @@
+"""CEL, as KWOK's stages use it: Google's expression language, compiled to Python functions.
+
+A text goes through `parser`; `compiler` makes Python functions of its nodes, by the `forms` they have and the
+`macros`, `operators` and `functions` they name; `program` is what comes out.
+"""
+
+from __future__ import annotations
+
+from ghostfleet.stages.cel.program import Program, compile_cel
+from ghostfleet.stages.cel.values import CelError, Duration, Quantity, Timestamp, Uint
+from ghostfleet.stages.errors import Unsupported
+
+__all__ = ["CelError", "Duration", "Program", "Quantity", "Timestamp", "Uint", "Unsupported", "compile_cel"]

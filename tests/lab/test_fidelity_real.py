@@ -1,0 +1,140 @@
+"""Fidelity against a real cluster: figures from marks, verdicts, and records that outlive a run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ghostfleet.lab.errors import LabError
+from ghostfleet.lab.fidelity import Experiment, Line, Measurement, Origin, RealComparison, Record, Records, experiments
+from ghostfleet.lab.fidelity.figures import FIGURES, SCRIPT, figures_of
+from ghostfleet.lab.fidelity.sides import Embedding
+from ghostfleet.lab.fidelity.verdicts import judge
+from ghostfleet.lab.progress import Silent
+
+STEPS = ("workload", "firstPod", "bound", "running", "ended", "finished")
+HERE = Origin("2026-01-01", 2, 4, {"Kubernetes": "v1.36.3"})
+
+
+def job(*seconds):
+    return {step: int(second * 1_000_000) for step, second in zip(STEPS, seconds, strict=True)}
+
+
+def line(real, ours, *, total=False):
+    return Line("stress", 1, "a phase", "p50", total, real, ours)
+
+
+def test_figures_are_percentiles_of_phases_and_ends_from_the_first_creation():
+    found = figures_of([job(10, 11, 11.5, 20, 30, 31), job(12, 15, 15.5, 26, 36, 39)])
+    assert found["podCreated.p50"] == 2.0
+    assert found["podCreated.p90"] == pytest.approx(2.8)
+    assert found["complete.p50"] == 2.0
+    assert found["job.p90"] == pytest.approx(26.4)
+    assert (found["lastPodCreated"], found["lastPodSucceeded"], found["lastJobComplete"]) == (5.0, 26.0, 29.0)
+    assert set(found) == {figure.key for figure in FIGURES} - {SCRIPT}
+
+
+def test_figures_of_one_job_are_its_own_and_marks_that_are_missing_give_none():
+    found = figures_of([{"workload": 0, "firstPod": 500_000}])
+    assert found == {"podCreated.p50": 0.5, "podCreated.p90": 0.5, "lastPodCreated": 0.5}
+    assert figures_of([]) == {}
+
+
+def test_a_mark_that_was_told_before_its_cause_is_no_negative_time():
+    assert figures_of([job(1.0, 0.99, 1, 1, 1, 1)])["podCreated.p50"] == 0.0
+
+
+@given(st.lists(st.lists(st.integers(0, 10**9), min_size=6, max_size=6).map(sorted), min_size=1, max_size=30))
+def test_a_percentile_lies_between_the_extremes_and_the_median_is_not_above_the_ninth_tenth(times):
+    marks = [dict(zip(STEPS, each, strict=True)) for each in times]
+    found = figures_of(marks)
+    lives = [each[-1] - each[0] for each in times]
+    assert min(lives) <= found["job.p50"] * 1e6 + 1
+    assert found["job.p90"] * 1e6 - 1 <= max(lives)
+    assert found["job.p50"] <= found["job.p90"]
+
+
+def test_a_total_may_be_wrong_by_a_tenth_and_a_phase_by_a_fifth_or_half_a_second():
+    assert line(100, 110, total=True).met
+    assert not line(100, 110.1, total=True).met
+    assert not line(1, 1.2, total=True).met
+    assert line(100, 80).met
+    assert not line(100, 79.9).met
+    assert line(0.1, 0.6).met
+    assert not line(0.1, 0.61).met
+    assert line(0, 0).met
+    assert not line(0, 0.6).met
+
+
+def test_only_tests_and_figures_that_both_have_are_judged():
+    real = [Measurement("stress", 1, {"podCreated.p50": 1.0, SCRIPT: 23.0}), Measurement("stress", 2, {SCRIPT: 24.0})]
+    ours = [Measurement("stress", 1, {SCRIPT: 22.0})]
+    (only,) = judge(real, ours)
+    assert (only.jobs, only.title, only.total, only.error) == (1, "what the script counts", True, -1 / 23)
+
+
+def test_records_are_found_again_by_experiment_and_number_of_nodes(tmp_path):
+    records = Records(tmp_path / "out")
+    record = Record(Measurement("stress", 3, {SCRIPT: 23.5}), HERE)
+    records.add(record)
+    again = Records(tmp_path / "out")
+    again.read()
+    assert again.find(Experiment("stress", 3), 4) == record
+    assert again.find(Experiment("stress", 3), 5) is None
+    assert again.find(Experiment("scale-test", 3), 4) is None
+
+
+@pytest.mark.parametrize("content", ["{", "[1]", '[{"measurement": {}, "origin": {}}]'])
+def test_a_file_that_holds_no_records_is_named(tmp_path, content):
+    (tmp_path / "real.json").write_text(content)
+    with pytest.raises(LabError, match=r"real\.json holds no measurements"):
+        Records(tmp_path).read()
+
+
+def test_both_tests_are_made_on_both_sides_and_equal_sides_differ_by_nothing(tmp_path):
+    comparison = RealComparison(tmp_path, Records(tmp_path), 4, Silent(), profile="kubernetes", seed=1)
+    comparison.run(experiments([3]), lambda: Embedding(4, seed=1))
+    assert [str(each.experiment) for each in comparison.compared] == ["scale-test, 3 Jobs", "stress, 3 Jobs"]
+    lines = [line for each in comparison.compared for line in each.lines]
+    assert len(lines) == 2 * len(FIGURES) - 1
+    assert all(line.error == 0.0 and line.met for line in lines)
+    assert {each["measurement"]["test"] for each in json.loads((tmp_path / "real.json").read_text())} == {
+        "scale-test",
+        "stress",
+    }
+    assert (tmp_path / "real-scale-test-3" / "timeline.jsonl").exists()
+    assert (tmp_path / "embedded-stress-3" / "timeline.jsonl").exists()
+
+
+def test_what_is_on_record_is_not_measured_again(tmp_path):
+    records = Records(tmp_path)
+    records.add(Record(Measurement("stress", 2, {SCRIPT: 1.0}), HERE))
+    comparison = RealComparison(tmp_path, records, 4, Silent(), profile="kubernetes", seed=0)
+
+    def unwanted():
+        raise AssertionError("a real cluster was asked for")
+
+    comparison.run([Experiment("stress", 2)], unwanted)
+    (compared,) = comparison.compared
+    assert not compared.met
+    assert compared.lines[0].real == 1.0
+
+
+def test_an_experiment_that_breaks_off_keeps_those_before(tmp_path):
+    comparison = RealComparison(tmp_path, Records(tmp_path), 4, Silent(), profile="kubernetes", seed=0)
+
+    class Breaking(Embedding):
+        def cluster(self, progress):
+            if Records(tmp_path).path.exists():
+                raise KeyboardInterrupt
+            return super().cluster(progress)
+
+    with pytest.raises(KeyboardInterrupt):
+        comparison.run(experiments([2]), lambda: Breaking(4))
+    assert [each.experiment.test for each in comparison.compared] == ["scale-test"]
+    kept = Records(tmp_path)
+    kept.read()
+    assert kept.find(Experiment("scale-test", 2), 4) is not None
