@@ -53,8 +53,10 @@ clean:
 
 build/fast/.built: pyproject.toml $(shell find src -name '*.py') | $(VENV)/bin/python
 	@command -v cc > /dev/null || { echo "to compile modules needs a C compiler (cc); without FAST=1 none is needed"; exit 2; }
-	rm -rf build/fast
-	HATCH_BUILD_HOOK_ENABLE_MYPYC=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/fast .
+	rm -rf build/fast build/source && mkdir -p build/source
+	# From a copy, for the compiler moves pyproject.toml out of its way while it works.
+	cp -r pyproject.toml README.md LICENSE src build/source
+	HATCH_BUILD_HOOK_ENABLE_MYPYC=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/fast build/source
 	@touch $@
 
 $(VENV)/bin/python:

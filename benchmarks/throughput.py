@@ -13,6 +13,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import orjson
@@ -60,7 +61,7 @@ def _is_bound(pod: Object) -> bool:
 
 
 def _is_running(pod: Object) -> bool:
-    return pod.get("status", {}).get("phase") == "Running"
+    return bool(pod.get("status", {}).get("phase") == "Running")
 
 
 def _is_complete(job: Object) -> bool:
@@ -189,7 +190,7 @@ class Observer(Client):
         while not settled.done():
             since = f"&resourceVersion={version}" if version else ""
             request = self.request("GET", f"{path}?watch=true{since}")
-            events = await self.connect(lambda request=request: _Events(request, seen))
+            events = await self.connect(partial(_Events, request, seen))
             await events.opened
             watching.set()
             await asyncio.wait((settled, events.ended), return_when=asyncio.FIRST_COMPLETED)

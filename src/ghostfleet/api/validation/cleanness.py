@@ -192,6 +192,29 @@ _SHOWN_EMPTY = frozenset(
         "TokenRequestSpec.audiences",
     )
 )
+
+
+def _plainly(clean: Clean) -> Callable[[Type], Clean]:
+    """A kind of value that is clean or not whatever else its type says."""
+
+    def compile_plainly(_: Type) -> Clean:
+        return clean
+
+    return compile_plainly
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str
+
+
+def _is_boolean(value: Any) -> bool:
+    return type(value) is bool
+
+
+def _is_integer_or_text(value: Any) -> bool:
+    return type(value) is str or (type(value) is int and -(2**31) <= value < 2**31)
+
+
 _NOTHINGS: dict[str, type] = {
     "string": str,
     "bytes": str,
@@ -206,10 +229,10 @@ _COMPILERS: dict[str, Callable[[Type], Clean]] = {
     "list": _compile_list,
     "integer": _compile_integer,
     "number": _compile_number,
-    "string": lambda _: lambda value: type(value) is str,
-    "duration": lambda _: lambda value: type(value) is str,
-    "boolean": lambda _: lambda value: type(value) is bool,
-    "intorstring": lambda _: lambda value: type(value) is str or (type(value) is int and -(2**31) <= value < 2**31),
+    "string": _plainly(_is_text),
+    "duration": _plainly(_is_text),
+    "boolean": _plainly(_is_boolean),
+    "intorstring": _plainly(_is_integer_or_text),
     "quantity": _compile_text(canonical),
     "time": _compile_text(rfc3339_time),
     "microtime": _compile_text(micro_time),
