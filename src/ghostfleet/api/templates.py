@@ -10,7 +10,7 @@ as dispatchers do, writes there whom they are for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
@@ -154,9 +154,8 @@ def _relabelled(cast: Cast, labels: Object) -> Cast | None:
     check_labels(errors, "", labels)
     if errors:
         return None
-    return replace(
-        cast, spec={**cast.spec, "template": {**template, "metadata": {**template["metadata"], "labels": labels}}}
-    )
+    template = {**template, "metadata": {**template["metadata"], "labels": labels}}
+    return Cast({**cast.spec, "template": template}, cast.status, cast.fields)
 
 
 def _is_common_job(spec: Object) -> bool:

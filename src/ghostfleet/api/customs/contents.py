@@ -48,9 +48,9 @@ class Special:
 
 def special_places(node: Node, *, is_root: bool = False) -> Special | None:
     """The special places of a schema; None if it has none. A whole resource is not embedded in anything."""
+    if node.special is MISSING:
+        node.special = _special(node, is_root=is_root)
     found: Special | None = node.special
-    if found is MISSING:
-        found = node.special = _special(node, is_root=is_root)
     return found
 
 
