@@ -16,6 +16,17 @@ settings.register_profile("thorough", max_examples=1000, deadline=None, suppress
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    from ghostfleet.core.compilation import is_compiled
+
+    if is_compiled():
+        for item in items:
+            if "replaces" in item.keywords:
+                item.add_marker(
+                    pytest.mark.skip(reason="replaces a part of a module, which a compiled one does not allow")
+                )
+
+
 class Lab:
     """An embedded cluster on a virtual clock, with the verbs by short names."""
 

@@ -448,6 +448,7 @@ def test_a_body_in_an_unknown_format_is_refused(face):
     assert face.call("PATCH", f"{MAPS}/x", b"{}", content_type="application/json").status == 415
 
 
+@pytest.mark.replaces
 def test_our_own_mistakes_are_logged_and_answered(face, monkeypatch, caplog):
     def broken(*_args, **_kwargs):
         raise KeyError("oops")

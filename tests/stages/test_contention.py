@@ -8,6 +8,9 @@ from ghostfleet.core.clock import SECOND, VirtualClock
 from ghostfleet.stages.contention import Contention
 from ghostfleet.stages.stage import StageError, Work, parse_stage
 
+# Stand-ins for jobs.
+pytestmark = pytest.mark.replaces
+
 
 class Play:
     """Notes when each job was done."""

@@ -82,12 +82,14 @@ def run(make_world, stages, wanted, *, foresight):
     return [(each["metadata"]["name"], each["status"]) for each in objects], world.log
 
 
+@pytest.mark.replaces
 @settings(deadline=None, max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(stages=st.sampled_from(["fast", "general", "general+chaos"]), wanted=pods)
 def test_what_is_foreseen_is_what_would_have_come(make_world, stages, wanted):
     assert run(make_world, stages, wanted, foresight=True) == run(make_world, stages, wanted, foresight=False)
 
 
+@pytest.mark.replaces
 @pytest.mark.skipif(not KWOK.exists(), reason="KWOK's stages are not beside this checkout")
 @settings(deadline=None, max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pod=st.sampled_from(["fast", "general"]), wanted=pods)
@@ -106,6 +108,7 @@ startTime: {{ or .status.startTime Now }}
 """
 
 
+@pytest.mark.replaces
 def test_templates_that_print_or_compare_names_are_foreseen_rightly(make_world, make_stage):
     stage = make_stage("go", "Pending", "Running")
     stage["spec"]["next"] = {"statusTemplate": USER}
