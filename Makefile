@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+TESTS  := tests
 
 # FAST=1 takes the package with its busiest modules compiled, where there is a C compiler: make demo FAST=1
 ifdef FAST
@@ -15,8 +16,9 @@ endif
 demo: $(VENV)/.installed $(COMPILED)
 	$(BIN)/ghostfleet scale-test -n 1000 -p 50 --delay 2 --stages general -o demo --force
 
+# All tests, or those that are named: make test TESTS=tests/stages
 test: $(VENV)/.installed-dev $(COMPILED)
-	$(BIN)/pytest -n 2 --dist loadgroup tests
+	$(BIN)/pytest -n 2 --dist loadgroup $(TESTS)
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
