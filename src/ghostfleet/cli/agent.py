@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, chosen_access
 from ghostfleet.cli.output import FAILED, WRONG_USAGE, fail
 
 if TYPE_CHECKING:
@@ -17,13 +17,9 @@ __all__ = ["agent"]
 
 
 def agent(
-    cluster: Annotated[
-        str, typer.Option("--cluster", help="Name of a cluster that `ghostfleet up` started.")
-    ] = "default",
-    kubeconfig: Annotated[
-        Path | None, typer.Option(help="Any other cluster, by kubeconfig, instead of --cluster.")
-    ] = None,
-    context: Annotated[str, typer.Option(help="Context in that kubeconfig; by default the current one.")] = "",
+    cluster: ClusterName = "",
+    kubeconfig: Kubeconfig = None,
+    context: Context = "",
     stages: Annotated[
         list[str] | None,
         typer.Option(
@@ -44,7 +40,6 @@ def agent(
     """Play the fake nodes of a cluster until Ctrl-C: their leases, their conditions, and the pods on them."""
     import logging
 
-    from ghostfleet.drive.choice import find_access
     from ghostfleet.drive.interface import ConnectionFailed, Refused
     from ghostfleet.kube.agent import Agent
     from ghostfleet.stages.stage import StageError
@@ -52,7 +47,7 @@ def agent(
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     settings = _settings(node_annotations, node_labels, admission)
     try:
-        played = Agent(find_access(cluster, kubeconfig, context), stages or (), settings)
+        played = Agent(chosen_access(cluster, kubeconfig, context), stages or (), settings)
         _run(played, quiet)
     except StageError as error:
         fail(str(error), WRONG_USAGE)

@@ -21,6 +21,7 @@ __all__ = [
     "ClusterName",
     "Context",
     "Kubeconfig",
+    "chosen_access",
     "connected",
     "connected_or",
     "connected_plainly",
@@ -39,12 +40,21 @@ Kubeconfig = Annotated[Path | None, typer.Option(help="Any other cluster, by kub
 Context = Annotated[str, typer.Option(help="Context in that kubeconfig; by default the current one.")]
 
 
+def chosen_access(cluster: str, kubeconfig: Path | None, context: str) -> Access:
+    """How the cluster that the options name is reached; they must not name two."""
+    from ghostfleet.drive.choice import find_access
+
+    if cluster and (kubeconfig is not None or context):
+        fail("--cluster names a cluster of `ghostfleet up`, --kubeconfig and --context another: give one", WRONG_USAGE)
+    return find_access(cluster, kubeconfig, context)
+
+
 @contextmanager
 def connected(cluster: str, kubeconfig: Path | None, context: str, concurrency: int = 32) -> Iterator[Cluster]:
     """The cluster that the options name; errors end the command in one line."""
     from ghostfleet.drive.remote import Remote
 
-    with reporting(), closing(Remote(_access(cluster, kubeconfig, context), concurrency)) as found:
+    with reporting(), closing(Remote(chosen_access(cluster, kubeconfig, context), concurrency)) as found:
         yield found
 
 
@@ -53,7 +63,7 @@ def connected_plainly(cluster: str, kubeconfig: Path | None, context: str) -> It
     """The same for a command that only sends one request after another."""
     from ghostfleet.drive.connection import Connection
 
-    with reporting(), closing(Connection(_access(cluster, kubeconfig, context))) as found:
+    with reporting(), closing(Connection(chosen_access(cluster, kubeconfig, context))) as found:
         yield found
 
 
@@ -94,11 +104,3 @@ def interrupted(*lines: str) -> Iterator[None]:
         for line in lines:
             typer.echo(line, err=True)
         raise typer.Exit(INTERRUPTED) from None
-
-
-def _access(cluster: str, kubeconfig: Path | None, context: str) -> Access:
-    from ghostfleet.drive.choice import find_access
-
-    if cluster and (kubeconfig is not None or context):
-        fail("--cluster names a cluster of `ghostfleet up`, --kubeconfig and --context another: give one", WRONG_USAGE)
-    return find_access(cluster, kubeconfig, context)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, interrupted, reporting
+from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, chosen_access, interrupted, reporting
 from ghostfleet.cli.output import FAILED, WRONG_USAGE, Form, fail, print_rows, print_structure
+from ghostfleet.cli.workloads import numbers_of_jobs
 
 if TYPE_CHECKING:
     from ghostfleet.lab.fidelity import Comparison, Experiment, Line, RealComparison, RealPlane, Running
@@ -69,11 +70,10 @@ def fidelity(
         return
 
     def side() -> RealPlane | Running:
-        from ghostfleet.drive.choice import find_access
         from ghostfleet.lab.fidelity import RealPlane, Running
 
         if named:
-            return Running(find_access(cluster, kubeconfig, context), nodes)
+            return Running(chosen_access(cluster, kubeconfig, context), nodes)
         return RealPlane(nodes, str(bin_dir or ""))
 
     wanted = _experiments(jobs)
@@ -131,13 +131,7 @@ def _comparison(directory: Path, nodes: int, progress: Progress, *, reuse: bool,
 def _experiments(text: str) -> list[Experiment]:
     from ghostfleet.lab.fidelity import experiments
 
-    try:
-        numbers = [int(part) for part in text.split(",")]
-    except ValueError:
-        numbers = [0]
-    if min(numbers) < 1:
-        fail(f"-n {text}: expected numbers of Jobs from 1, as in 100,1000", WRONG_USAGE)
-    return experiments(numbers)
+    return experiments(numbers_of_jobs("-n", text))
 
 
 def _write(docs: Path, published: Sequence[Comparison], comparison: RealComparison, jobs: str, nodes: int) -> None:

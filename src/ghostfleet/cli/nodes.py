@@ -115,9 +115,9 @@ def scale(
     from ghostfleet.drive import nodes
 
     with connected_plainly(cluster, kubeconfig, context) as connection:
-        there = len(nodes.numbers(connection, shape.prefix))
-        with _counted("scaling nodes", abs(count - there), quiet) as step:
-            change = nodes.scale(connection, replace(shape, count=count), step)
+        there = nodes.numbers(connection, shape.prefix)
+        with _counted("scaling nodes", abs(count - len(there)), quiet) as step:
+            change = nodes.scale(connection, replace(shape, count=count), there, step)
     if not quiet:
         typer.echo(f"{count} nodes now ({change:+}).")
 

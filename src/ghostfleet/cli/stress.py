@@ -9,6 +9,7 @@ import typer
 
 from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected_or, interrupted, reporting
 from ghostfleet.cli.output import WRONG_USAGE, Form, fail, print_structure
+from ghostfleet.cli.workloads import numbers_of_jobs
 
 if TYPE_CHECKING:
     from ghostfleet.drive.interface import Cluster
@@ -47,7 +48,7 @@ def stress(
     with reporting():
         plan = Plan(
             modes=tuple(mode.split(",")),
-            jobs=_numbers(jobs),
+            jobs=numbers_of_jobs("-j", jobs),
             pods=pods,
             gpus=gpus,
             iterations=iterations,
@@ -114,13 +115,3 @@ def _draw(trials: list[Trial], directory: Path) -> None:
     picture = stress_png(summary(trials)) if trials else None
     if picture is not None:
         (directory / "stress.png").write_bytes(picture)
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    try:
-        numbers = tuple(int(part) for part in text.split(","))
-    except ValueError:
-        numbers = (0,)
-    if min(numbers) < 1:
-        fail(f"-j {text}: expected numbers of Jobs from 1, as in 1,10,100", WRONG_USAGE)
-    return numbers

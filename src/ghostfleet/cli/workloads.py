@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ghostfleet.cli.output import WRONG_USAGE, fail
+
 if TYPE_CHECKING:
     from ghostfleet.lab.plan import Plan
 
@@ -19,6 +21,7 @@ __all__ = [
     "OutputDir",
     "Quiet",
     "WorkloadTypeName",
+    "numbers_of_jobs",
     "workload_plan",
 ]
 
@@ -87,3 +90,14 @@ def workload_plan(
         template=str(Path(template).resolve()) if template else "",
         runtime=runtime,
     )
+
+
+def numbers_of_jobs(option: str, text: str) -> tuple[int, ...]:
+    """What an option such as `-j 1,10,100` says."""
+    try:
+        numbers = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        numbers = (0,)
+    if min(numbers) < 1:
+        fail(f"{option} {text}: expected numbers of Jobs from 1, as in 1,10,100", WRONG_USAGE)
+    return numbers

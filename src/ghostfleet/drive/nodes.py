@@ -38,9 +38,8 @@ def add(connection: Connection, nodes: Iterable[Object], progress: Progress) -> 
     return count
 
 
-def scale(connection: Connection, shape: NodeShape, progress: Progress) -> int:
-    """Bring a pool to `shape.count` nodes; answers by how many it grew (below 0: shrank)."""
-    there = numbers(connection, shape.prefix)
+def scale(connection: Connection, shape: NodeShape, there: list[int], progress: Progress) -> int:
+    """Bring a pool, of which these numbers are there, to `shape.count` nodes; answers by how many it grew or shrank."""
     missing = shape.count - len(there)
     if missing >= 0:
         first = there[-1] + 1 if there else shape.first

@@ -8,7 +8,7 @@ third is a cluster that is there already, from which experiments have to be remo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -105,12 +105,9 @@ class RealPlane:
                 raise LabError(f"cluster {_NAME} is running already; `ghostfleet down {_NAME}` ends it")
             try:
                 launch_detached(self._settings)
-                remote = Remote(Access(instance.kubeconfig))
-                try:
+                with closing(Remote(Access(instance.kubeconfig))) as remote:
                     remote.run(remote.sleep(_WARM_UP))
                     yield remote
-                finally:
-                    remote.close()
             finally:
                 end(instance)
         except (LaunchError, InstanceError) as error:
@@ -124,7 +121,7 @@ class Running:
 
     def __init__(self, access: Access, nodes: int) -> None:
         self._access = access
-        with self._opened() as cluster:
+        with closing(Remote(access)) as cluster:
             ready = cluster.run(_ready_nodes(cluster, nodes))
             if ready < nodes:
                 raise LabError(
@@ -135,16 +132,8 @@ class Running:
 
     @contextmanager
     def cluster(self, progress: Progress) -> Iterator[Cluster]:  # noqa: ARG002 - others tell how far they are
-        with self._opened() as cluster:
+        with closing(Remote(self._access)) as cluster:
             yield cluster
-
-    @contextmanager
-    def _opened(self) -> Iterator[Remote]:
-        remote = Remote(self._access)
-        try:
-            yield remote
-        finally:
-            remote.close()
 
 
 async def _ready_nodes(cluster: Cluster, wanted: int) -> int:
