@@ -12,10 +12,10 @@ from itertools import count
 from typing import Any
 
 from benchmarks.figures import Baseline, Figure, at_most, best, seconds_of
-from ghostfleet.stages.cel import compile_cel
-from ghostfleet.stages.errors import EvaluationError
-from ghostfleet.stages.gotemplate import compile_template, read_yaml, render_yaml
-from ghostfleet.stages.jq import compile_jq
+from ghostfleet.languages.cel import compile_cel
+from ghostfleet.languages.errors import EvaluationError
+from ghostfleet.languages.gotemplate import compile_template, read_yaml, render_yaml
+from ghostfleet.languages.jq import compile_jq
 
 __all__ = ["run"]
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ghostfleet.languages.gotemplate.parser import parse
 from ghostfleet.stages.dependence import dependence_of, extract
-from ghostfleet.stages.gotemplate.parser import parse
 
 KWOK = Path(__file__).parents[3] / "shared" / "fixtures" / "kwok-stages"
 FUNCTIONS = ("Now", "Quote", "YAML", "NodeIP", "PodIPWith", "or", "and", "not", "eq", "index", "printf", "upper")

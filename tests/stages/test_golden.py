@@ -10,8 +10,8 @@ import pytest
 
 from ghostfleet.core.manifests import load_documents
 from ghostfleet.core.timestamps import parse_rfc3339
+from ghostfleet.languages.gotemplate.fmt import go_syntax
 from ghostfleet.stages.catalogue import load_stages
-from ghostfleet.stages.gotemplate.fmt import go_syntax
 from ghostfleet.stages.lifecycle import Lifecycle
 from ghostfleet.stages.selectors import Answers
 from ghostfleet.stages.stage import Stage

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghostfleet.stages.jq import JqError, compile_jq
+from ghostfleet.languages.jq import JqError, compile_jq
 from ghostfleet.stages.questions import question
 
 QUERIES = [

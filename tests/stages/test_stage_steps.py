@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ghostfleet.stages.errors import EvaluationError
+from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.stages.stage import parse_stage
 from ghostfleet.stages.steps import ApplyAction, DeleteAction, Event, PatchAction, actions
 

@@ -16,8 +16,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from ghostfleet.stages.gotemplate.syntax import Action, Branch, Invocation, Operand, Part, Pipeline
-from ghostfleet.stages.gotemplate.values import is_true
+from ghostfleet.languages.gotemplate.syntax import Action, Branch, Invocation, Operand, Part, Pipeline
+from ghostfleet.languages.gotemplate.values import is_true
 
 __all__ = ["Dependence", "Path", "dependence_of", "extract", "replaced"]
 

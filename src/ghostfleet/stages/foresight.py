@@ -20,10 +20,10 @@ from ghostfleet.core.clock import Clock
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.schema import Type
 from ghostfleet.core.timestamps import rfc3339
+from ghostfleet.languages.errors import EvaluationError
+from ghostfleet.languages.gotemplate import render_yaml
+from ghostfleet.languages.gotemplate.parser import parse
 from ghostfleet.stages.dependence import Dependence, Path, dependence_of, extract, replaced
-from ghostfleet.stages.errors import EvaluationError
-from ghostfleet.stages.gotemplate import render_yaml
-from ghostfleet.stages.gotemplate.parser import parse
 from ghostfleet.stages.marks import HOST_MARKS, NAME_MARK, POD_MARKS, SECOND_MARK, TIME_MARK, Marker
 from ghostfleet.stages.recipes import Form, Merger, Recipe, form_of, learn, mergers_of
 from ghostfleet.stages.steps import Functions, Patch

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from ghostfleet.core.changes import Object
-from ghostfleet.stages.errors import EvaluationError
+from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.stages.questions import Ask
 from ghostfleet.stages.selectors import Answers, Selector, is_among
 from ghostfleet.stages.stage import Stage

@@ -20,7 +20,7 @@ from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.patch import apply_json_patch, apply_merge_patch, apply_strategic_merge
 from ghostfleet.core.schema import Type
-from ghostfleet.stages.errors import EvaluationError
+from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.stages.foresight import Foresight
 from ghostfleet.stages.stage import Stage
 from ghostfleet.stages.steps import ApplyAction, DeleteAction, Event, PatchAction, Step, actions

@@ -19,8 +19,8 @@ from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND, Handle
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.store import Store
+from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.stages.contention import Contention
-from ghostfleet.stages.errors import EvaluationError
 from ghostfleet.stages.lifecycle import Lifecycle, Transition
 from ghostfleet.stages.performing import Job, Kind, Performer
 from ghostfleet.stages.stage import Stage

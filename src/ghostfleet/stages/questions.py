@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ghostfleet.core.changes import Object
-from ghostfleet.stages.jq import JqError, Query, compile_jq, syntax
-from ghostfleet.stages.jq.parser import parse
+from ghostfleet.languages.jq import JqError, Query, compile_jq, syntax
+from ghostfleet.languages.jq.parser import parse
 
 __all__ = ["Ask", "Question", "question"]
 

@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from ghostfleet.core.changes import Object
-from ghostfleet.stages.cel import Program, compile_cel
-from ghostfleet.stages.errors import EvaluationError
+from ghostfleet.languages.cel import Program
+from ghostfleet.languages.errors import EvaluationError
+from ghostfleet.stages.celobjects import compile_stage_cel
 from ghostfleet.stages.questions import Question, question
 from ghostfleet.stages.reading import Reader, StageError
 
@@ -146,7 +147,7 @@ def read_selector(reader: Reader) -> Selector:
         if jq is not None:
             requirements.append(_read_requirement(jq))
         elif cel is not None:
-            conditions.append(compile_cel(cel.text("expression")))
+            conditions.append(compile_stage_cel(cel.text("expression")))
         else:
             raise StageError(f"{each.path}: expected jq, cel or key")
     return Selector(reader.mapping("matchLabels"), reader.mapping("matchAnnotations"), requirements, conditions)

@@ -17,8 +17,8 @@ from typing import Literal, NamedTuple
 from ghostfleet.api.options import PatchType
 from ghostfleet.core.changes import Object
 from ghostfleet.core.durations import parse_duration
-from ghostfleet.stages.errors import Unsupported
-from ghostfleet.stages.gotemplate import Template, compile_template
+from ghostfleet.languages.errors import Unsupported
+from ghostfleet.languages.gotemplate import Template, compile_template
 from ghostfleet.stages.reading import Reader, StageError
 from ghostfleet.stages.selectors import Selector, read_selector
 from ghostfleet.stages.steps import Apply, Event, Finalizers, Patch, Step

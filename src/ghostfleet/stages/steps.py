@@ -14,8 +14,8 @@ from typing import Any
 
 from ghostfleet.api.options import PatchType
 from ghostfleet.core.changes import Object
-from ghostfleet.stages.errors import EvaluationError
-from ghostfleet.stages.gotemplate import Template, render_yaml
+from ghostfleet.languages.errors import EvaluationError
+from ghostfleet.languages.gotemplate import Template, render_yaml
 
 __all__ = [
     "Action",

@@ -16,9 +16,10 @@ from typing import Any
 
 from ghostfleet.core.durations import parse_duration
 from ghostfleet.core.timestamps import parse_rfc3339
-from ghostfleet.stages.cel import Program, compile_cel
-from ghostfleet.stages.errors import EvaluationError
-from ghostfleet.stages.govalues import truncated
+from ghostfleet.languages.cel import Program
+from ghostfleet.languages.errors import EvaluationError
+from ghostfleet.languages.govalues import truncated
+from ghostfleet.stages.celobjects import compile_stage_cel
 from ghostfleet.stages.questions import Question, question
 from ghostfleet.stages.reading import Reader
 from ghostfleet.stages.selectors import Answers
@@ -49,7 +50,7 @@ def _read_source(reader: Reader | None) -> _Source | None:
     jq, cel = reader.child("jq"), reader.child("cel")
     text = jq.text("expression") if jq is not None else reader.text("expressionFrom")
     asked = question(text) if jq is not None or text else None
-    return _Source(asked, compile_cel(cel.text("expression")) if cel is not None else None)
+    return _Source(asked, compile_stage_cel(cel.text("expression")) if cel is not None else None)
 
 
 class Duration:

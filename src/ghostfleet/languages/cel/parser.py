@@ -1,0 +1,277 @@
+"""Reads a CEL expression into a tree.
+
+The tree is made of four sorts of nodes: a *literal*, a *name*, a *field* of something, and a *call* of a function or an
+operator, with or without a target in front of the dot. Operators have names such as `_+_`. The macros (`has`, `all`,
+`exists`, `exists_one`, `map`, `filter`) are calls like any other at first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ghostfleet.languages.cel.values import Uint
+from ghostfleet.languages.errors import Unsupported
+
+__all__ = ["Call", "Field", "Literal", "Name", "Node", "parse"]
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    target: Node
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    function: str
+    arguments: tuple[Node, ...]
+    target: Node | None = None
+
+
+Node = Literal | Name | Field | Call
+
+_TOKEN = re.compile(
+    r"(?P<space>(?:[ \t\n\f\r]+|//[^\n]*)+)"
+    r"|(?P<text>(?:[rR][bB]?|[bB][rR]?)?(?:\"\"\"(?s:.)*?(?<!\\)\"\"\"|'''(?s:.)*?(?<!\\)'''"
+    r"|\"(?:[^\"\\\n\r]|\\.)*\"|'(?:[^'\\\n\r]|\\.)*'))"
+    r"|(?P<raw>[rR][bB]?(?:\"[^\"\n\r]*\"|'[^'\n\r]*'))"
+    r"|(?P<number>0[xX][0-9a-fA-F]+[uU]?|(?:[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+"
+    r"|\.[0-9]+(?:[eE][+-]?[0-9]+)?)|[0-9]+[uU]?)"
+    r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*)"
+    r"|(?P<symbol>&&|\|\||==|!=|<=|>=|\[\?|\.\?|[-+*/%<>=!?:.,()\[\]{}`])"
+)
+_RESERVED_WORDS = "as break const continue else for function if import let loop package namespace return var void while"
+_RESERVED = frozenset(_RESERVED_WORDS.split())
+_CONSTANTS = {"true": True, "false": False, "null": None}
+_RELATIONS = ("==", "!=", "<", "<=", ">", ">=", "in")
+_LEVELS: tuple[tuple[str, ...], ...] = (_RELATIONS, ("+", "-"), ("*", "/", "%"))
+
+
+def parse(source: str) -> Node:
+    """The tree of an expression; whatever is not CEL raises Unsupported."""
+    parser = _Parser(_tokens(source))
+    found = parser.expression()
+    if parser.words[parser.place][0] != "end":
+        parser.fail()
+    return found
+
+
+def _tokens(source: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    place = 0
+    while place < len(source):
+        match = _raw(source, place) or _TOKEN.match(source, place)
+        if match is None:
+            raise Unsupported(f"token recognition error at {source[place : place + 10]!r}")
+        if match.lastgroup != "space":
+            found.append((str(match.lastgroup), match[0]))
+        place = match.end()
+    return [*found, ("end", "")]
+
+
+_RAW = re.compile(r"(?P<raw>(?:[rR][bB]?|[bB][rR])(?:\"\"\"(?s:.)*?\"\"\"|'''(?s:.)*?'''|\"[^\"\n\r]*\"|'[^'\n\r]*'))")
+
+
+def _raw(source: str, place: int) -> re.Match[str] | None:
+    """A raw text, in which a backslash is just a backslash."""
+    return _RAW.match(source, place)
+
+
+class _Parser:
+    def __init__(self, words: list[tuple[str, str]]) -> None:
+        self.words = words
+        self.place = 0
+
+    def at(self, *texts: str) -> bool:
+        sort, text = self.words[self.place]
+        return sort in ("symbol", "word") and text in texts
+
+    def skip(self, text: str) -> bool:
+        if self.at(text):
+            self.place += 1
+            return True
+        return False
+
+    def expect(self, text: str) -> None:
+        if not self.skip(text):
+            self.fail()
+
+    def fail(self) -> Unsupported:
+        sort, text = self.words[self.place]
+        raise Unsupported("unexpected end" if sort == "end" else f"unexpected {text!r}")
+
+    def expression(self) -> Node:
+        test = self.either()
+        if not self.skip("?"):
+            return test
+        then = self.either()
+        self.expect(":")
+        return Call("_?_:_", (test, then, self.expression()))
+
+    def either(self) -> Node:
+        left = self.both()
+        while self.skip("||"):
+            left = Call("_||_", (left, self.both()))
+        return left
+
+    def both(self) -> Node:
+        left = self.binary(0)
+        while self.skip("&&"):
+            left = Call("_&&_", (left, self.binary(0)))
+        return left
+
+    def binary(self, level: int) -> Node:
+        below: Callable[[], Node] = self.unary if level == len(_LEVELS) - 1 else lambda: self.binary(level + 1)
+        left = below()
+        while self.at(*_LEVELS[level]):
+            operator = self.words[self.place][1]
+            self.place += 1
+            left = Call(f"_{operator}_", (left, below()))
+        return left
+
+    def unary(self) -> Node:
+        for operator in ("!", "-"):
+            count = 0
+            while self.skip(operator):
+                count += 1
+            if not count:
+                continue
+            sort, text = self.words[self.place]
+            if operator == "-" and sort == "number":
+                # The smallest int has no positive counterpart: the sign belongs to the number.
+                self.place += 1
+                value = _number(text, negative=True)
+                operand = self.member(Literal(value))
+                count -= 1
+            else:
+                operand = self.member(self.primary())
+            return operand if count % 2 == 0 else Call(f"{operator}_", (operand,))
+        return self.member(self.primary())
+
+    def member(self, target: Node) -> Node:
+        while True:
+            if self.at("[?", ".?"):
+                raise Unsupported("optional values are not supported")
+            if self.skip("["):
+                target = Call("_[_]", (target, self.expression()))
+                self.expect("]")
+            elif self.skip("."):
+                name = self.identifier(selected=True)
+                if self.skip("("):
+                    target = Call(name, self.arguments(")"), target)
+                else:
+                    target = Field(target, name)
+            elif self.at("{") and isinstance(target, (Name, Field)):
+                raise Unsupported("messages are not supported")
+            else:
+                return target
+
+    def identifier(self, selected: bool = False) -> str:
+        sort, text = self.words[self.place]
+        if sort != "word" or (text in _CONSTANTS or text == "in") or (text in _RESERVED and not selected):
+            self.fail()
+        self.place += 1
+        return text
+
+    def primary(self) -> Node:
+        sort, text = self.words[self.place]
+        if sort in ("number", "text", "raw") or text in _CONSTANTS:
+            self.place += 1
+            readers: dict[str, Callable[[str], Any]] = {"number": _number, "text": _text, "raw": _text}
+            return Literal(readers[sort](text) if sort in readers else _CONSTANTS[text])
+        if self.skip("("):
+            inner = self.expression()
+            self.expect(")")
+            return inner
+        if self.skip("["):
+            return Call("[]", self.arguments("]"))
+        if self.skip("{"):
+            return Call("{}", self.entries())
+        self.skip(".")
+        name = self.identifier()
+        return Call(name, self.arguments(")")) if self.skip("(") else Name(name)
+
+    def arguments(self, closing: str) -> tuple[Node, ...]:
+        found: list[Node] = []
+        while not self.skip(closing):
+            if self.at("?"):
+                raise Unsupported("optional values are not supported")
+            found.append(self.expression())
+            if not self.at(closing):
+                self.expect(",")
+                if closing == ")" and self.at(closing):
+                    self.fail()
+        return tuple(found)
+
+    def entries(self) -> tuple[Node, ...]:
+        found: list[Node] = []
+        while not self.skip("}"):
+            found.append(self.expression())
+            self.expect(":")
+            found.append(self.expression())
+            if not self.at("}"):
+                self.expect(",")
+        return tuple(found)
+
+
+def _number(text: str, negative: bool = False) -> Any:
+    if re.fullmatch(r"0[xX][0-9a-fA-F]+[uU]?|[0-9]+[uU]?", text):
+        unsigned = text[-1] in "uU"
+        value = int(text.rstrip("uU"), 16 if text[:2] in ("0x", "0X") else 10)
+        value = -value if negative else value
+        low, high = (0, 1 << 64) if unsigned else (-(1 << 63), 1 << 63)
+        if not low <= value < high or (unsigned and negative):
+            raise Unsupported(f"invalid {'uint' if unsigned else 'int'} literal {text!r}")
+        return Uint(value) if unsigned else value
+    return -float(text) if negative else float(text)
+
+
+_ESCAPE = re.compile(
+    r"\\(?:([abfnrtv\\?\"'`])|[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.|$))",
+    re.DOTALL,
+)
+_CHARACTERS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+
+
+def _text(text: str) -> str | bytes:
+    prefix = re.match(r"[rRbB]*", text)
+    letters = (prefix[0] if prefix else "").lower()
+    body = text[len(letters) :]
+    size = 3 if body[:3] in ('"""', "'''") and len(body) >= 6 else 1
+    inner = body[size:-size]
+    if "b" not in letters:
+        return inner if "r" in letters else _ESCAPE.sub(_character, inner)
+    if "r" in letters:
+        return inner.encode()
+    raw, place = b"", 0
+    for match in _ESCAPE.finditer(inner):
+        raw += inner[place : match.start()].encode()
+        place = match.end()
+        code = (match[2] and int(match[2], 16)) or (match[5] and int(match[5], 8))
+        raw += bytes([code or 0]) if match[2] or match[5] else _character(match).encode()
+    return raw + inner[place:].encode()
+
+
+def _character(match: re.Match[str]) -> str:
+    simple, pair, four, eight, octal, other = match.groups()
+    if simple:
+        return _CHARACTERS.get(simple, simple)
+    if other is not None:
+        raise Unsupported(f"unable to unescape {match[0]!r}")
+    code = int(octal, 8) if octal else int(pair or four or eight, 16)
+    if code > 0x10FFFF or 0xD800 <= code < 0xE000:
+        raise Unsupported(f"invalid unicode code point in {match[0]!r}")
+    return chr(code)
