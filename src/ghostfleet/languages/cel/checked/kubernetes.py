@@ -1,0 +1,25 @@
+"""The environment that every expression in Kubernetes starts from (k8s.io/apiserver, 1.36).
+
+Variables are declared by who evaluates: `device` for devices, `self` for custom resources, `object` for admission.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ghostfleet.languages.cel.checked.declarations import functions_of
+from ghostfleet.languages.cel.checked.environment import Environment
+from ghostfleet.languages.cel.checked.library.lists import LISTS
+from ghostfleet.languages.cel.checked.library.networks import NETWORKS
+from ghostfleet.languages.cel.checked.library.optionals import OPTIONALS
+from ghostfleet.languages.cel.checked.library.quantities import QUANTITIES
+from ghostfleet.languages.cel.checked.library.semvers import SEMVERS
+from ghostfleet.languages.cel.checked.library.standard import STANDARD
+from ghostfleet.languages.cel.checked.library.strings import STRINGS
+
+__all__ = ["kubernetes_environment"]
+
+
+@cache
+def kubernetes_environment() -> Environment:
+    return Environment(functions_of(STANDARD, LISTS, OPTIONALS, QUANTITIES, NETWORKS, STRINGS, SEMVERS))

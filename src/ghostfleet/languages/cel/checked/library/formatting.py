@@ -1,0 +1,124 @@
+"""`"...".format([...])`: texts with places for values, `%s`, `%d`, `%.2f`, `%e`, `%b`, `%o`, `%x` and `%X`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ghostfleet.languages.cel.checked.values import type_name
+from ghostfleet.languages.cel.values import CelError, Duration, Timestamp, TypeName, Uint
+from ghostfleet.languages.govalues import format_float
+
+__all__ = ["format_text"]
+
+_CLAUSE = re.compile(r"%(?:%|(?:\.(\d+))?(.?))", re.DOTALL)
+#: digits after the dot if none are asked for
+_PRECISION = 6
+
+
+def format_text(text: str, values: list[Any]) -> str:
+    remaining = list(values)
+
+    def clause(match: re.Match[str]) -> str:
+        if match[0] == "%%":
+            return "%"
+        verb = match[2]
+        if not verb:
+            raise CelError("unexpected end of string")
+        if verb not in _VERBS:
+            raise CelError(f'unrecognized formatting clause "{verb}"')
+        if not remaining:
+            raise CelError(f"index {len(values)} out of range")
+        precision = _PRECISION if match[1] is None else int(match[1])
+        return _VERBS[verb](remaining.pop(0), precision)
+
+    return _CLAUSE.sub(clause, text)
+
+
+def _no(verb: str, words: str, value: Any) -> CelError:
+    return CelError(f"error during formatting: {words}, was given {type_name(value)}")
+
+
+def _string(value: Any, _: int = 0) -> str:
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case bytes():
+            return value.decode("utf-8", "replace")
+        case None:
+            return "null"
+        case float():
+            return format_float(value)
+        case int():
+            return str(int(value))
+        case list():
+            return "[" + ", ".join(map(_string, value)) + "]"
+        case dict():
+            parts = sorted((_string(key), _string(part)) for key, part in value.items())
+            return "{" + ", ".join(f"{key}: {part}" for key, part in parts) + "}"
+        case Timestamp() | Duration() | TypeName():
+            return str(value)
+    raise _no("s", "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps", value)
+
+
+def _decimal(value: Any, _: int) -> str:
+    if type(value) not in (int, Uint):
+        raise _no("d", "decimal clause can only be used on integers", value)
+    return str(int(value))
+
+
+def _fixed(value: Any, precision: int) -> str:
+    return f"{_number(value, 'f', 'fixed-point'):,.{precision}f}"
+
+
+def _scientific(value: Any, precision: int) -> str:
+    mantissa, _, exponent = f"{_number(value, 'e', 'scientific'):.{precision}e}".partition("e")
+    return f"{mantissa} × 10{exponent.translate(_SUPERSCRIPTS)}"
+
+
+_SUPERSCRIPTS = str.maketrans("+-0123456789", "⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def _number(value: Any, verb: str, noun: str) -> float:
+    if type(value) not in (int, Uint, float):
+        raise _no(verb, f"{noun} clause can only be used on doubles", value)
+    return float(value)
+
+
+def _binary(value: Any, _: int) -> str:
+    if type(value) is bool:
+        return "1" if value else "0"
+    if type(value) not in (int, Uint):
+        raise _no("b", "only integers and bools can be formatted as binary", value)
+    return f"{value:b}"
+
+
+def _octal(value: Any, _: int) -> str:
+    if type(value) not in (int, Uint):
+        raise _no("o", "octal clause can only be used on integers", value)
+    return f"{value:o}"
+
+
+def _hexadecimal(value: Any, _: int) -> str:
+    if isinstance(value, str):
+        return value.encode().hex()
+    if isinstance(value, bytes):
+        return value.hex()
+    if type(value) not in (int, Uint):
+        raise _no("x", "only integers, byte buffers, and strings can be formatted as hex", value)
+    return f"{value:x}"
+
+
+_VERBS: dict[str, Callable[[Any, int], str]] = {
+    "s": _string,
+    "d": _decimal,
+    "f": _fixed,
+    "e": _scientific,
+    "b": _binary,
+    "o": _octal,
+    "x": _hexadecimal,
+    "X": lambda value, precision: _hexadecimal(value, precision).upper(),
+}

@@ -1,0 +1,154 @@
+"""Functions on texts: cel-go's extension in its version 2, and Kubernetes' `find` and `findAll`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ghostfleet.core.goregex import GoRegex, RegexError, compile_regex
+from ghostfleet.languages.cel.checked.declarations import Function, function, overload
+from ghostfleet.languages.cel.checked.library.formatting import format_text
+from ghostfleet.languages.cel.checked.library.standard import matching_cost
+from ghostfleet.languages.cel.checked.values import size_of
+from ghostfleet.languages.cel.values import CelError
+
+__all__ = ["STRINGS"]
+
+#: what Go takes for white space (unicode.IsSpace)
+_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+_LOWER = {code: code + 32 for code in range(65, 91)}
+_UPPER = {code: code - 32 for code in range(97, 123)}
+_QUOTED = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\", '"': '\\"'}
+
+
+def _traversal(values: Sequence[Any], _: Any) -> int:
+    """Going through the first text once, at a tenth of its length."""
+    return math.ceil(size_of(values[0]) * 0.1)
+
+
+def _in_range(place: int, limit: int) -> None:
+    if not 0 <= place <= limit:
+        raise CelError(f"index out of range: {place}")
+
+
+def _char_at(text: str, place: int) -> str:
+    _in_range(place, len(text))
+    return text[place : place + 1]
+
+
+def _index_of(text: str, part: str, start: int = 0) -> int:
+    if not part:
+        return start
+    if start >= len(text):
+        if start == 0:
+            return -1
+        raise CelError(f"index out of range: {start}")
+    if start < 0:
+        raise CelError(f"index out of range: {start}")
+    return text.find(part, start)
+
+
+def _last_index_of(text: str, part: str, start: int | None = None) -> int:
+    if start is None:
+        return text.rfind(part) if part else len(text)
+    if not part:
+        return start
+    if not 0 <= start < len(text):
+        raise CelError(f"index out of range: {start}")
+    return text.rfind(part, 0, start + len(part))
+
+
+def _replace(text: str, old: str, new: str, count: int = -1) -> str:
+    return text.replace(old, new, count if count >= 0 else -1)
+
+
+def _split(text: str, separator: str, count: int = -1) -> list[str]:
+    if count == 0:
+        return []
+    if not separator:
+        letters = list(text)
+        return letters if count < 0 or count >= len(letters) else [*letters[: count - 1], "".join(letters[count - 1 :])]
+    return text.split(separator, count - 1 if count > 0 else -1)
+
+
+def _substring(text: str, start: int, end: int | None = None) -> str:
+    if end is not None and start > end:
+        raise CelError(f"invalid substring range. start: {start}, end: {end}")
+    _in_range(start, len(text))
+    if end is not None:
+        _in_range(end, len(text))
+    return text[start:end]
+
+
+def _join(texts: list[Any], separator: str = "") -> str:
+    for each in texts:
+        if type(each) is not str:
+            raise CelError(f"join: invalid input: {each}")
+    return separator.join(texts)
+
+
+def _quote(text: str) -> str:
+    return '"' + "".join(_QUOTED.get(character, character) for character in text) + '"'
+
+
+def _regex(pattern: str) -> GoRegex:
+    try:
+        return compile_regex(pattern)
+    except RegexError as error:
+        raise CelError(f"Illegal regex: {error}") from None
+
+
+def _find(text: str, pattern: str) -> str:
+    found = _regex(pattern).search(text)
+    return (found[0] or "") if found is not None else ""
+
+
+def _find_all(text: str, pattern: str, count: int = -1) -> list[str]:
+    return [found[0] or "" for found in _regex(pattern).matches(text, count)]
+
+
+STRINGS: list[Function] = [
+    function("charAt", overload("string.(int) -> string", _char_at)),
+    function(
+        "indexOf",
+        overload("string.(string) -> int", _index_of, _traversal),
+        overload("string.(string, int) -> int", _index_of, _traversal),
+    ),
+    function(
+        "lastIndexOf",
+        overload("string.(string) -> int", _last_index_of, _traversal),
+        overload("string.(string, int) -> int", _last_index_of, _traversal),
+    ),
+    function("lowerAscii", overload("string.() -> string", lambda text: text.translate(_LOWER), _traversal)),
+    function(
+        "replace",
+        overload("string.(string, string) -> string", _replace, _traversal),
+        overload("string.(string, string, int) -> string", _replace, _traversal),
+    ),
+    function(
+        "split",
+        overload("string.(string) -> list(string)", _split, _traversal),
+        overload("string.(string, int) -> list(string)", _split, _traversal),
+    ),
+    function(
+        "substring",
+        overload("string.(int) -> string", _substring, _traversal),
+        overload("string.(int, int) -> string", _substring, _traversal),
+    ),
+    function("trim", overload("string.() -> string", lambda text: text.strip(_SPACE), _traversal)),
+    function("upperAscii", overload("string.() -> string", lambda text: text.translate(_UPPER), _traversal)),
+    function("format", overload("string.(list(dyn)) -> string", format_text, _traversal)),
+    function("strings.quote", overload("(string) -> string", _quote, _traversal)),
+    function(
+        "join",
+        overload("list(string).() -> string", _join, lambda _, result: math.ceil(len(result) * 0.1)),
+        overload("list(string).(string) -> string", _join, lambda _, result: math.ceil(len(result) * 0.1)),
+    ),
+    function("find", overload("string.(string) -> string", _find, matching_cost)),
+    function(
+        "findAll",
+        overload("string.(string) -> list(string)", _find_all, matching_cost),
+        overload("string.(string, int) -> list(string)", _find_all, matching_cost),
+    ),
+]

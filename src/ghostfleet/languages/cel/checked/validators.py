@@ -1,0 +1,55 @@
+"""Checks of literals that Kubernetes makes once the types are right: durations, timestamps and patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ghostfleet.languages.cel.checked.expressions import CallExpr, Comprehension, Const, Expr, ListExpr, MapExpr, Select
+from ghostfleet.languages.cel.checked.issues import Issues
+from ghostfleet.languages.cel.values import CelError
+
+__all__ = ["validate"]
+
+_CONVERSIONS = ("duration", "timestamp")
+
+
+def validate(expr: Expr, issues: Issues) -> None:
+    """Reports literals that would fail whenever the expression is evaluated."""
+    for each in _parts(expr):
+        if not isinstance(each, CallExpr) or not each.overloads:
+            continue
+        if each.function in _CONVERSIONS and _literal(each.args[:1]):
+            _try(each, each.args[:1], issues)
+        elif each.function == "matches":
+            pattern = each.args[-1:]
+            if _literal(pattern):
+                _try(each, [Const(0, ""), *pattern], issues)
+
+
+def _literal(args: list[Expr]) -> bool:
+    return len(args) == 1 and isinstance(args[0], Const)
+
+
+def _try(call: CallExpr, args: list[Expr], issues: Issues) -> None:
+    try:
+        call.overloads[0].call(*(each.value for each in args if isinstance(each, Const)))
+    except CelError:
+        issues.report(args[-1].at, f"invalid {call.function} argument")
+
+
+def _parts(expr: Expr) -> Iterator[Expr]:
+    yield expr
+    inner: list[Expr] = []
+    match expr:
+        case Select():
+            inner = [expr.operand]
+        case CallExpr():
+            inner = [*([expr.target] if expr.target is not None else []), *expr.args]
+        case ListExpr():
+            inner = expr.elements
+        case MapExpr():
+            inner = [each for entry in expr.entries for each in entry]
+        case Comprehension():
+            inner = [expr.range, expr.init, expr.condition, expr.step, expr.result]
+    for each in inner:
+        yield from _parts(each)

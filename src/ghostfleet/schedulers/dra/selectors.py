@@ -1,0 +1,159 @@
+"""Device selectors: CEL expressions that see a device and say whether it is wanted.
+
+What they see is `device`: its driver, its attributes and capacity by domain and name, and whether several claims may
+share it. Names without a domain are in that of the driver. A domain that a device has nothing of is an empty map, a
+name that it does not have is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from ghostfleet.core import quantity
+from ghostfleet.languages.cel import CelError, Quantity
+from ghostfleet.languages.cel.checked import (
+    Checked,
+    CompileError,
+    DefaultMap,
+    Environment,
+    function,
+    kubernetes_environment,
+    overload,
+)
+from ghostfleet.languages.cel.checked.library.semvers import parse_semver
+from ghostfleet.languages.cel.checked.values import equal, type_name
+from ghostfleet.schedulers.dra.features import Features
+
+__all__ = ["DeviceSelector", "SelectorError", "compile_selector", "device_selector"]
+
+Object = Mapping[str, Any]
+#: what evaluating a selector may cost (resource.k8s.io, CELSelectorExpressionMaxCost)
+_COST_LIMIT = 1_000_000
+#: most values of list attributes of a device (resource.k8s.io, ResourceSliceMaxAttributeValuesPerDevice)
+_MOST_VALUES = 48
+
+
+class SelectorError(Exception):
+    """A selector that does not compile, or has no value for a device."""
+
+
+class DeviceSelector:
+    """One selector."""
+
+    __slots__ = ("_error", "_lists", "_program")
+
+    def __init__(self, expression: str, features: Features) -> None:
+        self._lists = features.list_attributes
+        self._error = ""
+        self._program: Checked | None = None
+        try:
+            self._program = compile_selector(expression, features)
+        except CompileError as error:
+            self._error = str(error)
+
+    def matches(self, driver: str, device: Object) -> bool:
+        """Whether a device of a driver is wanted."""
+        if self._program is None:
+            raise SelectorError(f"CEL compile error: {self._error}")
+        try:
+            value = self._program.evaluate({"device": _shown(driver, device, self._lists)})
+        except CelError as error:
+            raise SelectorError(f"CEL runtime error: {error}") from None
+        if type(value) is not bool:
+            raise SelectorError(f"CEL runtime error: {_no_bool(value)}")
+        return value
+
+
+def _no_bool(value: Any) -> str:
+    name = type_name(value)
+    return f"CEL result of type {name} could not be converted to bool: type conversion error from '{name}' to 'bool'"
+
+
+@lru_cache(maxsize=1024)
+def device_selector(expression: str, features: Features) -> DeviceSelector:
+    return DeviceSelector(expression, features)
+
+
+def compile_selector(expression: str, features: Features) -> Checked:
+    """The program of a selector; a CompileError in Kubernetes' words if it is not one."""
+    try:
+        program = _environment(features).compile(expression)
+    except CompileError as error:
+        raise CompileError(f"compilation failed: {error}") from None
+    output = program.output
+    if output.kind == "bool" or output.kind == "any" or (features.list_attributes and output.kind == "dyn"):
+        return program
+    raise CompileError(f"must evaluate to bool or the unknown type, not {output.name}")
+
+
+@lru_cache(maxsize=16)
+def _environment(features: Features) -> Environment:
+    attribute = "dyn" if features.list_attributes else "any"
+    fields = {
+        "driver": "string",
+        "attributes": f"map(string, map(string, {attribute}))",
+        "capacity": "map(string, map(string, kubernetes.Quantity))",
+    }
+    if features.consumable_capacity:
+        fields["allowMultipleAllocations"] = "bool"
+    includes = function("includes", overload("dyn.(dyn) -> bool", _includes))
+    return kubernetes_environment().extended(
+        variables={"device": "kubernetes.DRADevice"},
+        structs={"kubernetes.DRADevice": fields},
+        functions=(includes,) if features.list_attributes else (),
+        cost_limit=_COST_LIMIT,
+    )
+
+
+def _includes(target: Any, wanted: Any) -> bool:
+    if type(target) is not list:
+        return equal(target, wanted)
+    for place, each in enumerate(target):
+        if place >= _MOST_VALUES:
+            raise CelError(f"'includes' function cannot be applied to lists longer than {_MOST_VALUES} values")
+        if equal(each, wanted):
+            return True
+    return False
+
+
+def _shown(driver: str, device: Object, lists: bool) -> dict[str, Any]:
+    return {
+        "driver": driver,
+        "allowMultipleAllocations": device.get("allowMultipleAllocations") or False,
+        "attributes": _by_domain(driver, device.get("attributes"), lambda name, value: _attribute(name, value, lists)),
+        "capacity": _by_domain(driver, device.get("capacity"), _capacity),
+    }
+
+
+def _by_domain(driver: str, named: Object | None, read: Callable[[str, Any], Any]) -> DefaultMap:
+    found = DefaultMap()
+    for name, value in (named or {}).items():
+        domain, slash, rest = name.partition("/")
+        if not slash:
+            domain, rest = driver, name
+        found.setdefault(domain, {})[rest] = read(name, value)
+    return found
+
+
+def _capacity(_: str, capacity: Object) -> Quantity:
+    return Quantity(quantity.parse(capacity["value"]))
+
+
+def _attribute(name: str, attribute: Object, lists: bool) -> Any:
+    try:
+        if lists:
+            for sort in ("ints", "bools", "strings"):
+                if attribute.get(sort) is not None:
+                    return list(attribute[sort])
+            if attribute.get("versions") is not None:
+                return [parse_semver(each) for each in attribute["versions"]]
+        for sort in ("int", "bool", "string"):
+            if attribute.get(sort) is not None:
+                return attribute[sort]
+        if attribute.get("version") is not None:
+            return parse_semver(attribute["version"])
+    except ValueError as error:
+        raise CelError(f"attribute {name}: parse semantic version: {error}") from None
+    raise CelError(f"attribute {name}: unsupported attribute value")
