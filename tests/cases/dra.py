@@ -13,7 +13,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ghostfleet.schedulers.dra import AllocatedDevices, AllocationError, Allocator, ClassNotFound, DeviceID, Features, Inventory
+from ghostfleet.schedulers.dra import (
+    AllocatedDevices,
+    AllocationError,
+    Allocator,
+    ClassNotFound,
+    DeviceID,
+    Features,
+    Inventory,
+    PodClaims,
+)
 
 __all__ = ["Answer", "answers", "read", "run"]
 
@@ -31,17 +40,20 @@ class Answer(NamedTuple):
     found: Any
 
 
-def read(path: Path) -> Iterator[Object]:
+def read(path: Path) -> Iterator[tuple[str, Object]]:
+    """The cases of a file, by name."""
     with path.open() as lines:
-        for line in lines:
+        for place, line in enumerate(lines, 1):
             if line.strip():
-                yield json.loads(line)
+                case = json.loads(line)
+                yield str(case.get("id") or f"{path.name}:{place}"), case
 
 
-def run(path: Path) -> Iterator[Answer]:
-    """The answers to all cases of a file."""
-    for place, case in enumerate(read(path), 1):
-        yield from answers(case, str(case.get("id") or case.get("name") or f"{path.name}:{place}"))
+def run(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Each case of a file, and what is wrong with the answers."""
+    for name, case in read(path):
+        wrong = [each for each in answers(case, name) if not each.passed]
+        yield name, [f"{each.name}: expected {each.expected}, found {each.found}" for each in wrong]
 
 
 def answers(case: Object, name: str) -> Iterator[Answer]:
@@ -97,7 +109,7 @@ def _device(text: str) -> DeviceID:
 
 def _found(allocator: Allocator, node: Object, claims: list[Object]) -> Object:
     try:
-        results = allocator.allocate(node, claims, lambda: "any")
+        results = allocator.allocate(node, PodClaims(claims), lambda: "any")
     except AllocationError as error:
         return {"error": str(error), "results": []}
     return {"error": "", "results": [] if results is None else json.loads(json.dumps(results))}

@@ -2,10 +2,11 @@
 
 The tree is made of four sorts of nodes: a *literal*, a *name*, a *field* of something, and a *call* of a function or an
 operator, with or without a target in front of the dot. Operators have names such as `_+_`. The macros (`has`, `all`,
-`exists`, `exists_one`, `map`, `filter`) are calls like any other at first. Every node says where in the text it is *at*:
-at its operator, dot or bracket, if it has one.
+`exists`, `exists_one`, `map`, `filter`) are calls like any other at first. A node says where in the text it is, *at*
+its operator, dot or bracket, if it has one.
 
-Optional values (`a.?b`, `a[?b]`, `[?a]`, `{?a: b}`) are read where they are asked for, as calls of `_?._`, `_[?_]` and `?_`.
+Optional values (`a.?b`, `a[?b]`, `[?a]`, `{?a: b}`) are read where they are asked for, as calls of `_?._`, `_[?_]` and
+`?_`.
 """
 
 from __future__ import annotations
@@ -78,22 +79,39 @@ _RELATIONS = ("==", "!=", "<", "<=", ">", ">=", "in")
 _LEVELS: tuple[tuple[str, ...], ...] = (_RELATIONS, ("+", "-"), ("*", "/", "%"))
 
 
-def parse(source: str, *, optionals: bool = False) -> Node:
-    """The tree of an expression; whatever is not CEL raises Unsupported."""
-    parser = _Parser(_tokens(source), optionals)
+def parse(source: str, *, optionals: bool = False, strange: list[SyntaxProblem] | None = None) -> Node:
+    """The tree of an expression; whatever is not CEL raises Unsupported.
+
+    Characters that can be no part of an expression are left out if there is a list to note them in, as `strange`.
+    """
+    parser = _Parser(_tokens(source, strange), optionals)
     found = parser.expression()
     if parser.words[parser.place][0] != "end":
         parser.fail("end")
     return found
 
 
-def _tokens(source: str) -> list[tuple[str, str, int]]:
+#: how far a text goes that is not one: to the end of its line, or an escape that there is not
+_UNFINISHED = re.compile(
+    r"(?:\"(?:[^\"\\\n\r]|\\[abfnrtv?\"'`\\xXuU0-3])*|'(?:[^'\\\n\r]|\\[abfnrtv?\"'`\\xXuU0-3])*)(?:\\.)?|[&|=].?|.",
+    re.DOTALL,
+)
+
+
+def _tokens(source: str, strange: list[SyntaxProblem] | None = None) -> list[tuple[str, str, int]]:
     found: list[tuple[str, str, int]] = []
     place = 0
     while place < len(source):
         match = _raw(source, place) or _TOKEN.match(source, place)
-        if match is None:
-            raise SyntaxProblem(f"token recognition error at {source[place : place + 10]!r}", place, "token", source[place])
+        if match is None or (strange is not None and match[0] in ("=", "`")):
+            skipped = _UNFINISHED.match(source, place)
+            text = skipped[0] if skipped else source[place]
+            problem = SyntaxProblem(f"token recognition error at {source[place : place + 10]!r}", place, "token", text)
+            if strange is None:
+                raise problem
+            strange.append(problem)
+            place += len(text)
+            continue
         if match.lastgroup != "space":
             found.append((str(match.lastgroup), match[0], place))
         place = match.end()
@@ -200,6 +218,8 @@ class _Parser:
                 self.refuse_optionals()
             if self.skip("[") or self.skip("[?"):
                 operator = "_[_]" if self.words[self.place - 1][1] == "[" else "_[?_]"
+                if operator == "_[_]" and self.words[self.place][0] == "end":
+                    self.fail("index")
                 target = Call(operator, (target, self.expression()), at=here)
                 self.expect("]")
             elif self.skip(".?"):
@@ -237,6 +257,10 @@ class _Parser:
             return inner
         if self.skip("["):
             return Call("[]", self.arguments("]"), at=here)
+        if self.at("[?"):
+            # These are two tokens at the start of a list: the bracket, and the mark of its first element.
+            self.words[self.place : self.place + 1] = [("symbol", "[", here), ("symbol", "?", here + 1)]
+            return self.primary()
         if self.skip("{"):
             return Call("{}", self.entries(), at=here)
         self.skip(".")
@@ -247,9 +271,12 @@ class _Parser:
     def arguments(self, closing: str) -> tuple[Node, ...]:
         found: list[Node] = []
         while not self.skip(closing):
+            if closing == ")" and not found and self.words[self.place][0] == "end":
+                self.fail("argument")
             found.append(self.perhaps_optional() if closing == "]" else self.expression())
             if not self.at(closing):
-                self.expect(",")
+                if not self.skip(","):
+                    self.fail(f"{closing},")
                 if closing == ")" and self.at(closing):
                     self.fail()
         return tuple(found)

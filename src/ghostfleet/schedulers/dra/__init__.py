@@ -13,6 +13,8 @@ from ghostfleet.schedulers.dra.devices import DeviceID, PoolID
 from ghostfleet.schedulers.dra.errors import AllocationError, AllocationTimeout, NodeAllocationError
 from ghostfleet.schedulers.dra.features import Features
 from ghostfleet.schedulers.dra.pools import Inventory
+from ghostfleet.schedulers.dra.requests import PodClaims
+from ghostfleet.schedulers.dra.results import first_available_score
 
 __all__ = [
     "AllocatedDevices",
@@ -24,6 +26,8 @@ __all__ = [
     "Features",
     "Inventory",
     "NodeAllocationError",
+    "PodClaims",
     "PoolID",
     "device_class_named",
+    "first_available_score",
 ]

@@ -9,7 +9,7 @@ search only on nodes that changed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ghostfleet.schedulers.dra.allocated import AllocatedDevices
 from ghostfleet.schedulers.dra.capacity import fitting_capacity
@@ -19,14 +19,16 @@ from ghostfleet.schedulers.dra.errors import AllocationError, NodeAllocationErro
 from ghostfleet.schedulers.dra.features import Features
 from ghostfleet.schedulers.dra.matching import Matcher, Matchers
 from ghostfleet.schedulers.dra.pools import Inventory, Pool
-from ghostfleet.schedulers.dra.requests import EXACT_COUNT, ClaimSpec, Request, claim_key, claim_spec
+from ghostfleet.schedulers.dra.requests import EXACT_COUNT, ClaimSpec, PodClaims, Request
 from ghostfleet.schedulers.dra.results import allocation_result
-from ghostfleet.schedulers.dra.search import MOST_DEVICES, Candidate, Search, SearchedClaim, Wanted
+from ghostfleet.schedulers.dra.search import MOST_DEVICES, Candidate, Search, SearchedClaim, Taken, Wanted
 
 __all__ = ["Allocator", "ClassNotFound", "device_class_named"]
 
 Object = Mapping[str, Any]
 Result = dict[str, Any]
+#: how many answers are kept for a node
+_MOST_ANSWERS = 64
 
 
 class ClassNotFound(LookupError):
@@ -44,10 +46,44 @@ def device_class_named(classes: Mapping[str, Object]) -> Callable[[str], Object]
     return get
 
 
+class _Found(NamedTuple):
+    """What was found for a claim: the requests that were taken with their classes, and the devices."""
+
+    spec: ClaimSpec
+    chosen: list[tuple[Request, Object]]
+    taken: list[Taken]
+
+
+class _Answer:
+    """What was found on a node, and what that depends on."""
+
+    __slots__ = ("_classes", "_pools", "_versions", "found", "results")
+
+    def __init__(
+        self,
+        pools: Sequence[Pool],
+        versions: Sequence[int],
+        classes: Mapping[str, Object],
+        found: list[_Found] | None,
+        results: list[Result] | None,
+    ) -> None:
+        self._pools = pools
+        self._versions = versions
+        self._classes = classes
+        self.found = found
+        #: these can be given again, unless they have share IDs, which are new each time
+        self.results = results
+
+    def holds(self, pools: Sequence[Pool], versions: Sequence[int], classes: Callable[[str], Object]) -> bool:
+        if self._pools is not pools or self._versions != versions:
+            return False
+        return all(classes(name) is known for name, known in self._classes.items())
+
+
 class Allocator:
     """Allocates devices to claims."""
 
-    __slots__ = ("_classes", "_matchers", "allocated", "features", "inventory", "most_steps")
+    __slots__ = ("_answers", "_classes", "_matchers", "allocated", "features", "inventory", "most_steps")
 
     def __init__(
         self,
@@ -64,39 +100,77 @@ class Allocator:
         self.most_steps = most_steps
         self._classes = classes
         self._matchers = Matchers(self.features)
+        #: answers by the name of the node and what claims ask for
+        self._answers: dict[str, dict[tuple[bytes, ...], _Answer]] = {}
 
-    def allocate(self, node: Object, claims: Sequence[Object], share_id: Callable[[], str]) -> list[Result] | None:
+    def allocate(self, node: Object, claims: PodClaims, share_id: Callable[[], str]) -> list[Result] | None:
         """One AllocationResult for each claim, or None if the node has not the devices; an AllocationError if
         something is wrong."""
         pools = self.inventory.pools(node)
-        specs = [claim_spec(claim_key(claim)) for claim in claims]
+        versions = [self.allocated.version(pool.id) for pool in pools]
+        name = node["metadata"]["name"]
+        known = self._answers.setdefault(name, {})
+        answer = known.get(claims.key)
+        if answer is None or not self._still_holds(answer, pools, versions):
+            if len(known) >= _MOST_ANSWERS:
+                known.clear()
+            found = self._search(node, pools, claims)
+            answer = known[claims.key] = _Answer(pools, versions, self._classes_of(claims), found, None)
+        if answer.found is None or answer.results is not None:
+            return answer.results
+        results = [
+            self._result(name, each, share_id, *found) for each, found in zip(claims.names, answer.found, strict=True)
+        ]
+        if not any(taken.consumed is not None for found in answer.found for taken in found.taken):
+            answer.results = results
+        return results
+
+    def forget(self, node_name: str) -> None:
+        """Lets go of what is known of a node that is gone."""
+        self._answers.pop(node_name, None)
+
+    def _still_holds(self, answer: _Answer, pools: Sequence[Pool], versions: Sequence[int]) -> bool:
+        try:
+            return answer.holds(pools, versions, self._classes)
+        except ClassNotFound:
+            return False
+
+    def _classes_of(self, claims: PodClaims) -> dict[str, Object]:
+        requests = (request for spec in claims.specs for alternatives in spec.requests for request in alternatives)
+        return {request.class_name: self._classes(request.class_name) for request in requests}
+
+    def _search(self, node: Object, pools: Sequence[Pool], claims: PodClaims) -> list[_Found] | None:
         preparation = _Preparation(self, node, pools)
-        searched = [preparation.claim(_name(claim), spec) for claim, spec in zip(claims, specs, strict=True)]
+        searched = [preparation.claim(*each) for each in zip(claims.names, claims.specs, strict=True)]
         if not Search(searched, pools, self.allocated, self.features, self.most_steps).run():
             if any(pool.invalid for pool in pools):
                 raise NodeAllocationError("invalid resource pools were encountered")
             return None
-        node_name = node["metadata"]["name"]
         found = []
-        for claim, spec, done in zip(claims, specs, searched, strict=True):
+        for spec, done in zip(claims.specs, searched, strict=True):
             requests = [wanted[place].request for wanted, place in zip(done.requests, done.chosen, strict=True)]
-            chosen = [(request, self._classes(request.class_name)) for request in requests]
-            try:
-                found.append(allocation_result(spec, chosen, done.taken, node_name, self.features, share_id))
-            except AllocationError as error:
-                raise AllocationError(f"create NodeSelector for claim {claim['metadata']['name']}: {error}") from None
+            found.append(_Found(spec, [(each, self._classes(each.class_name)) for each in requests], done.taken))
         return found
+
+    def _result(
+        self,
+        node_name: str,
+        claim: str,
+        share_id: Callable[[], str],
+        spec: ClaimSpec,
+        chosen: list[tuple[Request, Object]],
+        taken: list[Taken],
+    ) -> Result:
+        try:
+            return allocation_result(spec, chosen, taken, node_name, self.features, share_id)
+        except AllocationError as error:
+            raise AllocationError(f"create NodeSelector for claim {claim.rpartition('/')[2]}: {error}") from None
 
     def device_class(self, name: str) -> Object:
         return self._classes(name)
 
     def matcher(self, device_class: Object, request: Request) -> Matcher:
         return self._matchers.get(device_class, request.selectors)
-
-
-def _name(claim: Object) -> str:
-    metadata = claim["metadata"]
-    return f"{metadata['namespace']}/{metadata['name']}" if metadata.get("namespace") else str(metadata["name"])
 
 
 class _Preparation:
@@ -155,9 +229,7 @@ class _Preparation:
         where = f"claim {name}, request {request.name}"
         for place, selector in enumerate(request.selectors):
             if selector.get("cel") is None:
-                raise AllocationError(
-                    f"{where}, selector #{place}: CEL expression empty (unsupported selector type?)"
-                )
+                raise AllocationError(f"{where}, selector #{place}: CEL expression empty (unsupported selector type?)")
         if request.asks_admin and not self._features.admin_access:
             raise AllocationError(f"{where}: admin access is requested, but the feature is disabled")
         if not request.class_name:
@@ -193,10 +265,11 @@ class _Preparation:
         for pool in self._pools:
             if not pool.usable:
                 state = "being updated" if pool.incomplete else "invalid"
-                raise AllocationError(f"{where}: asks for all devices, but resource pool {pool.id} is currently {state}")
-            for device in pool.devices:
-                if selects(device) and self._has_capacity(request, device):
-                    found.append((device, pool))
+                raise AllocationError(
+                    f"{where}: asks for all devices, but resource pool {pool.id} is currently {state}"
+                )
+            fitting = (each for each in pool.devices if selects(each) and self._has_capacity(request, each))
+            found += [(device, pool) for device in fitting]
         return found
 
     def _has_capacity(self, request: Request, device: Device) -> bool:

@@ -83,8 +83,20 @@ def _nowhere(_: Object) -> bool:
 class Slice:
     """A ResourceSlice."""
 
-    __slots__ = ("counters", "devices", "driver", "fits_node", "generation", "key", "name", "node_name", "object", "per_device",
-                 "pool", "size")  # fmt: skip
+    __slots__ = (
+        "counters",
+        "devices",
+        "driver",
+        "fits_node",
+        "generation",
+        "key",
+        "name",
+        "node_name",
+        "object",
+        "per_device",
+        "pool",
+        "size",
+    )
 
     def __init__(self, resource_slice: Object, key: Hashable = None) -> None:
         spec = resource_slice["spec"]

@@ -7,13 +7,13 @@ spec, so that what is read from it is kept by its text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import orjson
 
-__all__ = ["ClaimSpec", "Request", "claim_key", "claim_spec"]
+__all__ = ["EXACT_COUNT", "ClaimSpec", "PodClaims", "Request"]
 
 Object = Mapping[str, Any]
 
@@ -71,15 +71,22 @@ def _alternatives(request: Object) -> tuple[Request, ...]:
     return (Request(request.get("exactly") or {}, name),)
 
 
-def claim_key(claim: Object) -> bytes:
-    """The same for claims that ask for the same."""
-    return orjson.dumps(claim["spec"].get("devices"), option=orjson.OPT_SORT_KEYS)
+class PodClaims:
+    """The claims of a pod that are to be allocated together."""
+
+    __slots__ = ("key", "names", "specs")
+
+    def __init__(self, claims: Sequence[Object]) -> None:
+        self.names = [_full_name(claim["metadata"]) for claim in claims]
+        #: the same for pods that ask for the same
+        self.key = tuple(orjson.dumps(claim["spec"].get("devices"), option=orjson.OPT_SORT_KEYS) for claim in claims)
+        self.specs = [_spec(each) for each in self.key]
 
 
-def claim_spec(key: bytes) -> ClaimSpec:
-    return _spec(key)
+def _full_name(metadata: Object) -> str:
+    return f"{metadata['namespace']}/{metadata['name']}" if metadata.get("namespace") else str(metadata["name"])
 
 
 @lru_cache(maxsize=4096)
-def _spec(key: bytes) -> ClaimSpec:
-    return ClaimSpec(orjson.loads(key) or {})
+def _spec(devices: bytes) -> ClaimSpec:
+    return ClaimSpec(orjson.loads(devices) or {})

@@ -177,7 +177,9 @@ class Search:
         counted = pool if device.consumes and not (shared and self._is_shared(device)) else None
         if counted is not None and not self._counting.take(device, pool):
             return False
-        if not self._is_tolerated(device, request) or not self._is_in_constraints(claim_index, wanted, device, has_room):
+        if not self._is_tolerated(device, request) or not self._is_in_constraints(
+            claim_index, wanted, device, has_room
+        ):
             if counted is not None:
                 self._counting.give_back(device, pool)
             return False

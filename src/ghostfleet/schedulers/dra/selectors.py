@@ -68,7 +68,22 @@ class DeviceSelector:
 
 def _no_bool(value: Any) -> str:
     name = type_name(value)
-    return f"CEL result of type {name} could not be converted to bool: type conversion error from '{name}' to 'bool'"
+    reason = _CONVERSIONS.get(name, f"type conversion error from '{name}' to 'bool'")
+    return f"CEL result of type {name} could not be converted to bool: {reason}"
+
+
+#: why a value of a type is no bool, where that is said in words of its own
+_CONVERSIONS = {
+    "string": "unsupported native conversion from string to 'bool'",
+    "int": "unsupported type conversion from 'int' to bool",
+    "uint": "unsupported type conversion from 'uint' to bool",
+    "double": "type conversion error from Double to 'bool'",
+    "bytes": "type conversion error from Bytes to 'bool'",
+    "list": "type conversion error from list to 'bool'",
+    "map": "type conversion error from map to 'bool'",
+    "google.protobuf.Timestamp": "type conversion error from 'Timestamp' to 'bool'",
+    "google.protobuf.Duration": "type conversion error from 'Duration' to 'bool'",
+}
 
 
 @lru_cache(maxsize=1024)
@@ -78,31 +93,28 @@ def device_selector(expression: str, features: Features) -> DeviceSelector:
 
 def compile_selector(expression: str, features: Features) -> Checked:
     """The program of a selector; a CompileError in Kubernetes' words if it is not one."""
-    try:
-        program = _environment(features).compile(expression)
-    except CompileError as error:
-        raise CompileError(f"compilation failed: {error}") from None
+    program = _environment(features).compile(expression)
     output = program.output
     if output.kind == "bool" or output.kind == "any" or (features.list_attributes and output.kind == "dyn"):
         return program
-    raise CompileError(f"must evaluate to bool or the unknown type, not {output.name}")
+    raise CompileError(f"must evaluate to bool or the unknown type, not {output.declared}")
 
 
 @lru_cache(maxsize=16)
 def _environment(features: Features) -> Environment:
+    # Selectors in claims and classes were accepted when they were written, so all that ever was allowed is, whatever
+    # gates are on.
     attribute = "dyn" if features.list_attributes else "any"
     fields = {
         "driver": "string",
+        "allowMultipleAllocations": "bool",
         "attributes": f"map(string, map(string, {attribute}))",
         "capacity": "map(string, map(string, kubernetes.Quantity))",
     }
-    if features.consumable_capacity:
-        fields["allowMultipleAllocations"] = "bool"
-    includes = function("includes", overload("dyn.(dyn) -> bool", _includes))
     return kubernetes_environment().extended(
         variables={"device": "kubernetes.DRADevice"},
         structs={"kubernetes.DRADevice": fields},
-        functions=(includes,) if features.list_attributes else (),
+        functions=[function("includes", overload("dyn.(dyn) -> bool", _includes))],
         cost_limit=_COST_LIMIT,
     )
 

@@ -66,6 +66,8 @@ class _Checker:
         self.structs = structs
         self.issues = issues
         self.mapping = Mapping()
+        #: whether elements of lists may be of different types, as values to be formatted may
+        self.mixed = False
         self.seen: list[Expr] = []
 
     def check(self, expr: Expr) -> Type:
@@ -134,8 +136,10 @@ class _Checker:
             self.check(field)
             assert isinstance(field, Const)
             return self.mapping.substitute(self.field(expr.at, expr.args[0], field.value, optional=True))
+        before, self.mixed = self.mixed, expr.function == "format"
         for each in expr.args:
             self.check(each)
+        self.mixed = before
         if expr.target is not None and self.is_namespaced(expr):
             prefix = qualified_name(expr.target)
             expr.function, expr.target = f"{prefix}.{expr.function}", None
@@ -189,7 +193,7 @@ class _Checker:
             return now
         if self.mapping.assign(before, now):
             return more_general(before, now)
-        return self.mismatch(at, before, now)
+        return DYN if self.mixed else self.mismatch(at, before, now)
 
     def unwrapped(self, expr: Expr, optional: bool) -> Type:
         """The type of an element, which must be an optional value if it is marked as one."""
@@ -241,7 +245,7 @@ class _Checker:
             return (INT, whole.parameters[0])[2 - count :] if count == 2 else (whole.parameters[0],)
         if whole.kind == "map":
             return whole.parameters[:count]
-        if whole.is_dyn or whole.kind in ("error", "param"):
+        if whole.kind in ("dyn", "error", "param"):
             self.mapping.assign(DYN, whole)
             return (DYN,) * count
         words = f"expression of type '{whole}' cannot be range of a comprehension (must be list, map, or dynamic)"

@@ -1,8 +1,8 @@
 """Environments: what an expression may name, and what comes of compiling it there.
 
 An environment declares variables with their types, functions, and *structs*, types with fields. It is never changed:
-`extended` makes another one with more in it. `compile` checks an expression against it and makes a `Checked` program, which
-knows the type of its value and is evaluated with values for the variables.
+`extended` makes another one with more in it. `compile` checks an expression against it and makes a `Checked` program,
+which knows the type of its value and is evaluated with values for the variables.
 """
 
 from __future__ import annotations
@@ -92,23 +92,31 @@ class Environment:
     def compile(self, text: str) -> Checked:
         """An expression, compiled; CompileError names all that is wrong with it."""
         issues = Issues(text)
+        strange: list[SyntaxProblem] = []
         try:
-            expr = expand(parse(text, optionals=True), issues)
+            node = parse(text, optionals=True, strange=strange)
+            for problem in strange:
+                issues.report(problem.at, syntax_message(problem))
+            expr = expand(node, issues)
             if not issues:
                 check(expr, _TYPES | self.variables, self.functions, self.structs, issues)
             if not issues:
                 validate(expr, issues)
         except SyntaxProblem as problem:
-            issues.report(problem.at, syntax_message(problem))
+            for each in (*strange, problem):
+                issues.report(each.at, syntax_message(each))
         except RecursionError:
             issues.report(0, "expression recursion limit exceeded: 250")
         if issues:
-            raise CompileError(str(issues))
+            raise CompileError(f"compilation failed: {issues}")
         constants = {name: TypeName(name) for name in _TYPES}
         # Without a loop every part is evaluated once at most, which costs less than any limit allows.
         limit = self.cost_limit if has_loop(expr) else 0
         names = tuple(self.variables)
-        step, size = planned(expr, names, constants, limit)
+        try:
+            step, size = planned(expr, names, constants, limit)
+        except CelError as error:
+            raise CompileError(f"program instantiation failed: {error}") from None
         return Checked(text, expr.type, step, size, names)
 
 

@@ -1,8 +1,8 @@
 """Expressions that are ready to be checked: macros are written out.
 
 A macro such as `list.all(x, test)` becomes a *comprehension*, a loop with an accumulator: it starts with `init`, and as
-long as `condition` holds it becomes the value of `step` for each element; in the end the `result` is worked out. `cel.bind`
-is a comprehension over nothing. Each expression says where in the text it is, and the checker notes its type.
+long as `condition` holds it becomes the value of `step` for each element; in the end the `result` is worked out.
+`cel.bind` is a comprehension over nothing. An expression says where in the text it is, and the checker notes its type.
 """
 
 from __future__ import annotations
@@ -15,7 +15,18 @@ from ghostfleet.languages.cel.checked.issues import Issues
 from ghostfleet.languages.cel.checked.types import DYN, Type
 from ghostfleet.languages.cel.parser import Call, Field, Literal, Name, Node
 
-__all__ = ["ACCUMULATOR", "CallExpr", "Comprehension", "Const", "Expr", "Ident", "ListExpr", "MapExpr", "Select", "expand"]
+__all__ = [
+    "ACCUMULATOR",
+    "CallExpr",
+    "Comprehension",
+    "Const",
+    "Expr",
+    "Ident",
+    "ListExpr",
+    "MapExpr",
+    "Select",
+    "expand",
+]
 
 ACCUMULATOR = "@result"
 _UNUSED = "#unused"
@@ -191,7 +202,7 @@ def _variables(args: list[Expr], count: int) -> tuple[str, ...]:
 def _has(at: int, _: Any, args: list[Expr]) -> Expr:
     (tested,) = args
     if not isinstance(tested, Select) or tested.test:
-        raise _MacroError(at, "invalid argument to has() macro")
+        raise _MacroError(tested.at, "invalid argument to has() macro")
     return Select(at, tested.operand, tested.field, test=True)
 
 

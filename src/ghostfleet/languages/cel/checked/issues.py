@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ghostfleet.languages.cel.parser import SyntaxProblem
 from ghostfleet.languages.errors import Unsupported
 
@@ -12,10 +14,15 @@ _MOST = 100
 _EXPRESSION = (
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
 )
+_INDEX = _EXPRESSION.replace("'!',", "'!', '?',")
+_ARGUMENT = _EXPRESSION.replace("'(',", "'(', ')',")
 _RESERVED = frozenset(
     ("as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop",
      "package", "namespace", "null", "return", "true", "var", "void", "while")
 )  # fmt: skip
+
+
+_WRONG_LITERAL = re.compile(r"(invalid u?int literal).*")
 
 
 class CompileError(Unsupported):
@@ -43,6 +50,8 @@ class Issues:
         return "\n".join(shown)
 
     def _show(self, at: int, message: str) -> str:
+        if not self._source:
+            return f"ERROR: <input>:1:0: {message}"
         before = self._source[:at]
         line = before.count("\n") + 1
         column = at - (before.rfind("\n") + 1)
@@ -57,16 +66,27 @@ def syntax_message(problem: SyntaxProblem) -> str:
 
     That one goes on reading after a mistake and may find more; here the first is told."""
     text = problem.text or "<EOF>"
-    if problem.expected == "token":
-        return f"Syntax error: token recognition error at: '{problem.text}'"
-    if problem.expected == "expression" and text in _RESERVED:
-        return f"reserved identifier: {text}"
-    if problem.expected == "expression":
-        return f"Syntax error: mismatched input '{text}' expecting {_EXPRESSION}"
-    if problem.expected == "end":
-        return f"Syntax error: extraneous input '{text}' expecting <EOF>"
-    if problem.expected == "IDENTIFIER":
-        return f"Syntax error: no viable alternative at input '.{problem.text}'"
-    if problem.expected:
-        return f"Syntax error: missing '{problem.expected}' at '{text}'"
-    return str(problem)
+    match problem.expected:
+        case "token":
+            return f"Syntax error: token recognition error at: '{problem.text}'"
+        case "expression" if text in _RESERVED:
+            return f"reserved identifier: {text}"
+        case "expression":
+            return f"Syntax error: mismatched input '{text}' expecting {_EXPRESSION}"
+        case "index":
+            return f"Syntax error: mismatched input '{text}' expecting {_INDEX}"
+        case "argument":
+            return f"Syntax error: mismatched input '{text}' expecting {_ARGUMENT}"
+        case "end":
+            return f"Syntax error: extraneous input '{text}' expecting <EOF>"
+        case "IDENTIFIER":
+            return f"Syntax error: no viable alternative at input '.{problem.text}'"
+        case "],":
+            return f"Syntax error: mismatched input '{text}' expecting {{']', ','}}"
+        case "),":
+            return f"Syntax error: mismatched input '{text}' expecting {{')', ','}}"
+        case "":
+            return _WRONG_LITERAL.sub(r"\1", str(problem))
+    if not problem.text:
+        return f"Syntax error: mismatched input '<EOF>' expecting '{problem.expected}'"
+    return f"Syntax error: missing '{problem.expected}' at '{text}'"

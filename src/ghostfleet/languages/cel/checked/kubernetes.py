@@ -9,6 +9,7 @@ from functools import cache
 
 from ghostfleet.languages.cel.checked.declarations import functions_of
 from ghostfleet.languages.cel.checked.environment import Environment
+from ghostfleet.languages.cel.checked.library.formats import FORMATS
 from ghostfleet.languages.cel.checked.library.lists import LISTS
 from ghostfleet.languages.cel.checked.library.networks import NETWORKS
 from ghostfleet.languages.cel.checked.library.optionals import OPTIONALS
@@ -22,4 +23,4 @@ __all__ = ["kubernetes_environment"]
 
 @cache
 def kubernetes_environment() -> Environment:
-    return Environment(functions_of(STANDARD, LISTS, OPTIONALS, QUANTITIES, NETWORKS, STRINGS, SEMVERS))
+    return Environment(functions_of(STANDARD, LISTS, OPTIONALS, QUANTITIES, NETWORKS, STRINGS, SEMVERS, FORMATS))

@@ -1,8 +1,8 @@
 """Makes Python functions of expressions that have been checked.
 
-A function takes a *frame*: the cost so far, the values of the variables, then a slot for each variable of a loop. Errors are
-CelErrors; `&&` and `||` do without the value of one side if the other decides. If the cost is to be counted, each step adds
-to it, in the units of cel-go, and past the limit nothing goes on.
+A function takes a *frame*: the cost so far, the values of the variables, then a slot for each variable of a loop.
+Errors are CelErrors; `&&` and `||` do without the value of one side if the other decides. If the cost is to be counted,
+each step adds to it, in the units of cel-go, and past the limit nothing goes on.
 """
 
 from __future__ import annotations
@@ -11,6 +11,16 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ghostfleet.core.goregex import RegexError, compile_regex
+from ghostfleet.languages.cel.checked.access import (
+    elements,
+    has,
+    index,
+    no_overload,
+    optional,
+    optional_index,
+    select,
+)
 from ghostfleet.languages.cel.checked.declarations import Overload
 from ghostfleet.languages.cel.checked.expressions import (
     CallExpr,
@@ -22,18 +32,8 @@ from ghostfleet.languages.cel.checked.expressions import (
     MapExpr,
     Select,
 )
-from ghostfleet.languages.cel.checked.values import (
-    NONE,
-    CostExceeded,
-    Failure,
-    Optional,
-    accepts,
-    equal,
-    size_of,
-    type_name,
-)
-from ghostfleet.languages.cel.operators import is_key
-from ghostfleet.languages.cel.values import CelError, TypeName, Uint
+from ghostfleet.languages.cel.checked.values import CostExceeded, Failure, accepts, equal, size_of, type_name
+from ghostfleet.languages.cel.values import CelError, Uint
 
 __all__ = ["Frame", "Step", "has_loop", "planned"]
 
@@ -44,14 +44,18 @@ _NUMBERS = (int, Uint, float)
 #: what making a list or a map costs (cel-go, common/cost.go)
 _LIST_COST, _MAP_COST = 10, 30
 _TRAVERSAL = 0.1
+#: functions of one literal whose value is known at once
+_FOLDED = ("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")
 
 
 def has_loop(expr: Expr) -> bool:
     """Whether some part of an expression is evaluated more than once."""
     match expr:
         case Comprehension():
-            return not isinstance(expr.condition, Const) or expr.condition.value is True or any(
-                map(has_loop, (expr.init, expr.result))
+            return (
+                not isinstance(expr.condition, Const)
+                or expr.condition.value is True
+                or any(map(has_loop, (expr.init, expr.result)))
             )
         case CallExpr():
             return any(map(has_loop, expr.args)) or (expr.target is not None and has_loop(expr.target))
@@ -64,8 +68,20 @@ def has_loop(expr: Expr) -> bool:
     return False
 
 
+def is_constant(expr: Expr) -> bool:
+    """Whether an expression is made of literals only."""
+    match expr:
+        case ListExpr():
+            return not expr.optional and all(map(is_constant, expr.elements))
+        case MapExpr():
+            return not expr.optional and all(is_constant(each) for entry in expr.entries for each in entry)
+    return isinstance(expr, Const)
+
+
 def planned(expr: Expr, variables: Sequence[str], constants: dict[str, Any], limit: int) -> tuple[Step, int]:
-    """The function of an expression, and how many slots its frame has; a limit of 0 is none."""
+    """The function of an expression, and how many slots its frame has; a limit of 0 is none.
+
+    A CelError if some part of it can have no value, whatever the variables are."""
     planner = _Planner({name: place + 1 for place, name in enumerate(variables)}, constants, limit)
     step = planner.plan(expr)
     return step, planner.size
@@ -103,9 +119,9 @@ class _Planner:
             case CallExpr():
                 return self.plans.get(expr.function, self.call)(expr)
             case ListExpr():
-                return self.list(expr)
+                return self.list_literal(expr)
             case MapExpr():
-                return self.map(expr)
+                return self.map_literal(expr)
             case Comprehension():
                 return self.comprehension(expr)
         raise TypeError(expr)
@@ -117,11 +133,15 @@ class _Planner:
         limit = self.limit
 
         def run(frame: Frame) -> Any:
-            value = step(frame)
             pay(frame, cost, limit)
-            return value
+            return step(frame)
 
         return run
+
+    def free(self, step: Step) -> Step:
+        """A step whose value is always the same, worked out once."""
+        value = step([0])
+        return lambda _: value
 
     def ident(self, expr: Ident) -> Step:
         slot = self.slots.get(expr.name)
@@ -144,30 +164,31 @@ class _Planner:
             return lambda _: value
         operand, field = self.plan(expr.operand), expr.field
         if expr.test:
-            return lambda frame: _has(operand(frame), field)
+            return lambda frame: has(operand(frame), field)
         return self.paid(lambda frame: select(operand(frame), field))
 
-    def list(self, expr: ListExpr) -> Step:
-        elements = [self.plan(each) for each in expr.elements]
-        optional = expr.optional
-        if not optional:
-            return self.paid(lambda frame: [each(frame) for each in elements], _LIST_COST)
+    def list_literal(self, expr: ListExpr) -> Step:
+        parts = [self.plan(each) for each in expr.elements]
+        marked = expr.optional
+        if not marked:
+            made = lambda frame: [each(frame) for each in parts]  # noqa: E731
+            return self.free(made) if is_constant(expr) else self.paid(made, _LIST_COST)
 
         def run(frame: Frame) -> list[Any]:
             made = []
-            for place, each in enumerate(elements):
+            for place, each in enumerate(parts):
                 value = each(frame)
-                if place not in optional:
+                if place not in marked:
                     made.append(value)
-                elif _optional(value).present:
+                elif optional(value).present:
                     made.append(value.value)
             return made
 
         return self.paid(run, _LIST_COST)
 
-    def map(self, expr: MapExpr) -> Step:
+    def map_literal(self, expr: MapExpr) -> Step:
         entries = [(self.plan(key), self.plan(value)) for key, value in expr.entries]
-        optional = expr.optional
+        marked = expr.optional
 
         def run(frame: Frame) -> dict[Any, Any]:
             made: dict[Any, Any] = {}
@@ -175,16 +196,14 @@ class _Planner:
                 name, part = key(frame), value(frame)
                 if type(name) not in (str, bool, *_NUMBERS):
                     raise CelError(f"unsupported key type: {type_name(name)}")
-                if place in optional:
-                    if not _optional(part).present:
+                if place in marked:
+                    if not optional(part).present:
                         continue
                     part = part.value
-                if name in made:
-                    raise CelError(f"map key conflict: {name}")
                 made[name] = part
             return made
 
-        return self.paid(run, _MAP_COST)
+        return self.free(run) if is_constant(expr) else self.paid(run, _MAP_COST)
 
     def arguments(self, expr: CallExpr) -> list[Step]:
         return [self.plan(each) for each in ((expr.target, *expr.args) if expr.target is not None else expr.args)]
@@ -192,9 +211,24 @@ class _Planner:
     def call(self, expr: CallExpr) -> Step:
         steps = self.arguments(expr)
         given = [each.type for each in ((expr.target, *expr.args) if expr.target is not None else expr.args)]
+        if expr.function in _FOLDED and is_constant(expr.args[0]):
+            call, value = expr.overloads[0].call, steps[0]
+            return self.free(lambda frame: call(value(frame)))
+        if expr.function == "@in" and isinstance(expr.args[1], ListExpr) and is_constant(expr.args[1]):
+            value, whole = steps
+            return lambda frame: is_in_list(value(frame), whole(frame))
         if len(expr.overloads) == 1 and not any(each.is_open for each in given):
+            self.try_patterns(expr)
             return self.direct(steps, expr.overloads[0])
         return self.dispatched(expr.function, steps, expr.overloads)
+
+    def try_patterns(self, expr: CallExpr) -> None:
+        """Searches with patterns that are literals can be tried before there is any value."""
+        if expr.function in ("find", "findAll") and isinstance(expr.args[0], Const):
+            try:
+                compile_regex(expr.args[0].value)
+            except RegexError as error:
+                raise CelError(str(error)) from None
 
     def direct(self, steps: list[Step], overload: Overload) -> Step:
         call, limit, cost = overload.call, self.limit, overload.cost
@@ -236,7 +270,7 @@ class _Planner:
                     value = term(frame)
                     if value is decisive:
                         return decisive
-                    if type(value) is not bool:
+                    if value is not (not decisive):
                         problem = problem or CelError("no such overload")
                 except CostExceeded:
                     raise
@@ -301,7 +335,7 @@ class _Planner:
         unwraps = expr.function == "orValue"
 
         def run(frame: Frame) -> Any:
-            value = _optional(first(frame))
+            value = optional(first(frame))
             if value.present:
                 return value.value if unwraps else value
             return second(frame)
@@ -329,9 +363,9 @@ class _Planner:
             return bind
 
         def run(frame: Frame) -> Any:
-            elements = _elements(whole(frame), len(variables))
+            found = elements(whole(frame), len(variables))
             frame[accumulator] = _caught(init, frame)
-            for element in elements:
+            for element in found:
                 for slot, value in zip(variables, element, strict=True):
                     frame[slot] = value
                 if condition(frame) is not True:
@@ -346,14 +380,14 @@ class _Planner:
         return self.size - 1
 
 
+def is_in_list(value: Any, whole: list[Any]) -> bool:
+    return any(equal(value, each) for each in whole)
+
+
 def pay(frame: Frame, cost: int, limit: int) -> None:
     frame[0] += cost
     if frame[0] > limit:
         raise CostExceeded("operation cancelled: actual cost limit exceeded")
-
-
-def no_overload(name: str, values: Sequence[Any]) -> CelError:
-    return CelError(f"no such overload: {name}({', '.join(map(type_name, values))})")
 
 
 def _caught(step: Step, frame: Frame) -> Any:
@@ -366,15 +400,6 @@ def _caught(step: Step, frame: Frame) -> Any:
         return Failure(error)
 
 
-def _elements(whole: Any, count: int) -> list[tuple[Any, ...]]:
-    if type(whole) is list:
-        return [(each,) for each in whole] if count == 1 else list(enumerate(whole))
-    if isinstance(whole, dict):
-        keys = sorted(whole, key=str)
-        return [(key,) for key in keys] if count == 1 else [(key, whole[key]) for key in keys]
-    raise CelError("got '" + type_name(whole) + "', expected iterable type")
-
-
 def _dotted(expr: Expr) -> str:
     if isinstance(expr, Ident):
         return expr.name
@@ -382,72 +407,3 @@ def _dotted(expr: Expr) -> str:
         before = _dotted(expr.operand)
         return f"{before}.{expr.field}" if before else ""
     return ""
-
-
-def _optional(value: Any) -> Optional:
-    if type(value) is not Optional:
-        raise CelError("no such overload")
-    return value
-
-
-def select(value: Any, field: str) -> Any:
-    """`value.field`."""
-    if isinstance(value, dict):
-        try:
-            return value[field]
-        except KeyError:
-            raise CelError(f"no such key: {field}") from None
-    if type(value) is Optional:
-        return optional_index(value, field)
-    raise CelError("no such overload")
-
-
-def _has(value: Any, field: str) -> bool:
-    if isinstance(value, dict):
-        return field in value or hasattr(value, "__missing__")
-    if type(value) is Optional:
-        return value.present and _has(value.value, field)
-    raise CelError("no such overload")
-
-
-def index(value: Any, key: Any) -> Any:
-    """`value[key]`."""
-    if type(value) is Optional:
-        return optional_index(value, key)
-    if isinstance(value, dict):
-        if type(key) is str or is_key(key, value):
-            try:
-                return value[key]
-            except KeyError:
-                pass
-        raise CelError(f"no such key: {_key(key)}")
-    if type(value) is list:
-        if type(key) not in _NUMBERS or (type(key) is float and not key.is_integer()):
-            raise CelError(f"unsupported index type '{type_name(key)}' in list")
-        if not 0 <= key < len(value):
-            raise CelError(f"index out of bounds: {int(key)}")
-        return value[int(key)]
-    raise CelError("no such overload")
-
-
-def _key(key: Any) -> str:
-    return str(key).lower() if type(key) is bool else str(key)
-
-
-def optional_index(value: Any, key: Any) -> Optional:
-    """`value[?key]` and `value.?key`."""
-    if type(value) is Optional:
-        return optional_index(value.value, key) if value.present else NONE
-    if isinstance(value, dict):
-        if hasattr(value, "__missing__") or is_key(key, value):
-            return Optional(value[key])
-        return NONE
-    if type(value) is list:
-        if type(key) not in _NUMBERS:
-            raise CelError(f"unsupported index type '{type_name(key)}' in list")
-        return Optional(value[int(key)]) if 0 <= key < len(value) else NONE
-    raise CelError("no such overload")
-
-
-def type_of(value: Any) -> TypeName:
-    return TypeName(type_name(value))

@@ -11,8 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["ANY", "BOOL", "DYN", "ERROR", "INT", "NULL", "STRING", "Type", "list_of", "map_of", "optional_of", "read_type",
-           "struct"]  # fmt: skip
+__all__ = ["BOOL", "DYN", "ERROR", "INT", "Type", "list_of", "map_of", "optional_of", "read_type", "struct"]
 
 _PRIMITIVES = ("bool", "int", "uint", "double", "string", "bytes")
 
@@ -26,6 +25,11 @@ class Type:
     def __str__(self) -> str:
         name = _SHOWN.get(self.kind, self.name)
         return f"{name}({', '.join(map(str, self.parameters))})" if self.parameters else name
+
+    @property
+    def declared(self) -> str:
+        """The type with the full names of what it is made of."""
+        return f"{self.name}({', '.join(each.declared for each in self.parameters)})" if self.parameters else self.name
 
     @property
     def is_dyn(self) -> bool:

@@ -1,8 +1,8 @@
 """Which types go together, and what type parameters stand for then.
 
-A `Mapping` holds what is known of type parameters. To ask whether one type is *assignable* to another may teach it more;
-if the answer is no, it is as before. The rules are cel-go's: `dyn` goes with everything, null with everything that is not
-a primitive or a container, and of two types that go together the *more general* one is kept.
+A `Mapping` holds what is known of type parameters. To ask whether one type is *assignable* to another may teach it
+more; if the answer is no, it is as before. The rules are cel-go's: `dyn` goes with everything, null with everything
+that is not a primitive or a container, and of two types that go together the *more general* one is kept.
 """
 
 from __future__ import annotations

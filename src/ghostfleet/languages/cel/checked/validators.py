@@ -1,4 +1,4 @@
-"""Checks of literals that Kubernetes makes once the types are right: durations, timestamps and patterns."""
+"""Checks of literals that Kubernetes makes once the types are right: durations, timestamps, patterns and formats."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ghostfleet.languages.cel.checked.expressions import CallExpr, Comprehension, Const, Expr, ListExpr, MapExpr, Select
 from ghostfleet.languages.cel.checked.issues import Issues
+from ghostfleet.languages.cel.checked.library.formatting import CLAUSES, clauses, unknown_clause
 from ghostfleet.languages.cel.values import CelError
 
 __all__ = ["validate"]
@@ -20,10 +21,33 @@ def validate(expr: Expr, issues: Issues) -> None:
             continue
         if each.function in _CONVERSIONS and _literal(each.args[:1]):
             _try(each, each.args[:1], issues)
+        elif each.function == "format" and isinstance(each.target, Const) and isinstance(each.args[0], ListExpr):
+            _check_format(each, each.target.value, each.args[0], issues)
         elif each.function == "matches":
             pattern = each.args[-1:]
             if _literal(pattern):
                 _try(each, [Const(0, ""), *pattern], issues)
+
+
+def _check_format(call: CallExpr, text: str, values: ListExpr, issues: Issues) -> None:
+    """Whether a text has places for just these values, and each is of a type that fits its place."""
+    used = 0
+    for _, verb in clauses(text):
+        if verb not in CLAUSES:
+            issues.report(call.at, unknown_clause(verb))
+            return
+        if used == len(values.elements):
+            issues.report(call.at, f"index {used} out of range")
+            return
+        value = values.elements[used]
+        used += 1
+        words, kinds = CLAUSES[verb]
+        if value.type.kind not in ("dyn", *kinds):
+            issues.report(value.at, f"error during formatting: {words}, was given {value.type.name}")
+            return
+    if len(values.elements) > used:
+        given = f"(expected {used}, got {len(values.elements)})"
+        issues.report(call.at, f"too many arguments supplied to string.format {given}")
 
 
 def _literal(args: list[Expr]) -> bool:

@@ -14,7 +14,19 @@ from ghostfleet.languages.cel.checked.types import Type
 from ghostfleet.languages.cel.values import CelError, Duration, Quantity, Timestamp, TypeName, Uint
 from ghostfleet.languages.cel.values import equal as equal_plain
 
-__all__ = ["NONE", "CostExceeded", "DefaultMap", "Failure", "Optional", "accepts", "equal", "name_type", "size_of", "type_name"]
+__all__ = [
+    "NONE",
+    "CostExceeded",
+    "DefaultMap",
+    "Failure",
+    "Optional",
+    "accepts",
+    "equal",
+    "name_type",
+    "size_of",
+    "type_name",
+    "type_of",
+]
 
 
 class CostExceeded(CelError):
@@ -81,6 +93,10 @@ def name_type(python: type, name: str) -> None:
 
 def type_name(value: Any) -> str:
     return _NAMES.get(type(value), "object")
+
+
+def type_of(value: Any) -> TypeName:
+    return TypeName(type_name(value))
 
 
 def equal(left: Any, right: Any) -> bool:

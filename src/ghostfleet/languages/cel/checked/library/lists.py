@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
-from ghostfleet.languages.cel.checked.declarations import Function, Overload, function, overload
+from ghostfleet.languages.cel.checked.declarations import Cost, Function, Overload, function, overload
 from ghostfleet.languages.cel.checked.values import equal, size_of, type_name
 from ghostfleet.languages.cel.operators import ARITHMETIC
 from ghostfleet.languages.cel.values import CelError, Duration, Uint
@@ -14,6 +15,8 @@ __all__ = ["LISTS"]
 
 _COMPARABLE = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _ZEROS: dict[str, Any] = {"int": 0, "uint": Uint(0), "double": 0.0, "duration": Duration(0)}
+#: what calling a function and making a list costs (cel-go, ext/lists.go)
+_LIST_COST = 11
 #: a range this long would only be a cost
 _MOST_ELEMENTS = 1_000_000
 
@@ -22,12 +25,12 @@ def _size(values: Sequence[Any], _: Any) -> int:
     return size_of(values[0])
 
 
-def _each(template: str, call: Callable[..., Any]) -> list[Overload]:
-    return [overload(template.replace("T", each), call, _size) for each in _COMPARABLE]
+def _each(template: str, call: Callable[..., Any], cost: Cost = _size) -> list[Overload]:
+    return [overload(template.replace("T", each), call, cost) for each in _COMPARABLE]
 
 
 def _is_sorted(values: list[Any]) -> bool:
-    return all(not second < first for first, second in zip(values, values[1:], strict=False))
+    return all(not second < first for first, second in pairwise(values))
 
 
 def _sum(zero: Any) -> Callable[[list[Any]], Any]:
@@ -118,8 +121,17 @@ def _map_merge(whole: dict[Any, Any], more: dict[Any, Any]) -> dict[Any, Any]:
     return whole
 
 
-def _pairs(factor: int) -> Callable[[Sequence[Any], Any], int]:
-    return lambda values, _: size_of(values[0]) * size_of(values[1]) * factor
+def _pairs(factor: int) -> Cost:
+    return lambda values, _: size_of(values[0]) * size_of(values[1]) * factor + 1
+
+
+def _made(_: Sequence[Any], result: Any) -> int:
+    """Making a list, and going through it once."""
+    return _LIST_COST + size_of(result)
+
+
+def _made_by_pairs(values: Sequence[Any], _: Any) -> int:
+    return _LIST_COST + 2 * size_of(values[0]) ** 2
 
 
 LISTS: list[Function] = [
@@ -129,19 +141,17 @@ LISTS: list[Function] = [
     function("min", *_each("list(T).() -> T", _extreme("min", min))),
     function("indexOf", overload("list(A).(A) -> int", _index_of, _size)),
     function("lastIndexOf", overload("list(A).(A) -> int", _last_index_of, _size)),
-    function("slice", overload("list(A).(int, int) -> list(A)", _slice)),
+    function("slice", overload("list(A).(int, int) -> list(A)", _slice, _made)),
     function(
         "flatten",
-        overload("list(list(A)).() -> list(A)", _flatten, _size),
-        overload("list(dyn).(int) -> list(dyn)", _flatten, _size),
+        overload("list(list(A)).() -> list(A)", _flatten, _made),
+        overload("list(dyn).(int) -> list(dyn)", _flatten, _made),
     ),
-    function("sort", *_each("list(T).() -> list(T)", lambda values: _sorted_by(values, values))),
-    function("@sortByAssociatedKeys", *_each("list(A).(list(T)) -> list(A)", _sorted_by)),
-    function("lists.range", overload("(int) -> list(int)", _range, lambda values, _: max(int(values[0]), 1))),
-    function("reverse", overload("list(A).() -> list(A)", lambda values: values[::-1], _size)),
-    function(
-        "distinct", overload("list(A).() -> list(A)", _distinct, lambda values, _: max(1, len(values[0]) ** 2))
-    ),
+    function("sort", *_each("list(T).() -> list(T)", lambda values: _sorted_by(values, values), _made_by_pairs)),
+    function("@sortByAssociatedKeys", *_each("list(A).(list(T)) -> list(A)", _sorted_by, _made_by_pairs)),
+    function("lists.range", overload("(int) -> list(int)", _range, _made)),
+    function("reverse", overload("list(A).() -> list(A)", lambda values: values[::-1], _made)),
+    function("distinct", overload("list(A).() -> list(A)", _distinct, lambda values, _: max(1, len(values[0]) ** 2))),
     function("sets.contains", overload("(list(A), list(A)) -> bool", _contains, _pairs(1))),
     function(
         "sets.equivalent",

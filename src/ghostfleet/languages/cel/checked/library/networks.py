@@ -73,7 +73,7 @@ def _cidr(text: str) -> CIDR:
     words = "network address parse error during conversion from string"
     address, slash, bits = text.rpartition("/")
     if not slash:
-        raise CelError(f'{words}: {words}: netip.ParsePrefix("{text}"): no \'/\'')
+        raise CelError(f"{words}: {words}: netip.ParsePrefix(\"{text}\"): no '/'")
     try:
         found = _address(address)
     except CelError as error:
@@ -137,7 +137,9 @@ def _port(url: URL) -> str:
 
 
 NETWORKS: list[Function] = [
-    function("ip", overload(f"(string) -> {_IP}", _ip), overload(f"{_CIDR}.() -> {_IP}", lambda cidr: IP(cidr.address))),
+    function(
+        "ip", overload(f"(string) -> {_IP}", _ip), overload(f"{_CIDR}.() -> {_IP}", lambda cidr: IP(cidr.address))
+    ),
     function("family", overload(f"{_IP}.() -> int", lambda ip: ip.address.version)),
     function("ip.isCanonical", overload("(string) -> bool", lambda text: str(_address(text)) == text)),
     function("isUnspecified", overload(f"{_IP}.() -> bool", lambda ip: ip.address.is_unspecified)),

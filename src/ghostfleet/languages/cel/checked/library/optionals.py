@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ghostfleet.languages.cel.checked.access import index, optional_index
 from ghostfleet.languages.cel.checked.declarations import Function, function, overload
-from ghostfleet.languages.cel.checked.plan import index, optional_index
 from ghostfleet.languages.cel.checked.values import NONE, Optional
 from ghostfleet.languages.cel.values import CelError, Duration, Timestamp, Uint
 

@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ghostfleet.languages.cel.checked.declarations import Cost, Function, Overload, function, overload
-from ghostfleet.languages.cel.checked.plan import type_of
-from ghostfleet.languages.cel.checked.values import equal, size_of
+from ghostfleet.languages.cel.checked.plan import is_in_list
+from ghostfleet.languages.cel.checked.values import size_of, type_of
 from ghostfleet.languages.cel.functions import FUNCTIONS, MEMBERS
 from ghostfleet.languages.cel.operators import ARITHMETIC, COMPARISONS, NEGATIONS, is_key
 from ghostfleet.languages.cel.values import CelError, Duration, Quantity, Timestamp, Uint
 
-__all__ = ["STANDARD", "in_order"]
+__all__ = ["STANDARD", "matching_cost"]
 
 _NAMES: dict[Any, str] = {
     bool: "bool",
@@ -40,11 +40,6 @@ _TRAVERSAL, _PATTERN = 0.1, 0.25
 
 def _unevaluated(*_: Any) -> Any:
     raise AssertionError("made by the plan")
-
-
-def in_order(first: Any, second: Any) -> bool:
-    """Whether values that have an order are in it, or equal."""
-    return not second < first
 
 
 def _shorter(values: Sequence[Any], _: Any) -> int:
@@ -92,10 +87,6 @@ def _comparison(operator: str) -> Function:
     )
 
 
-def _in_list(value: Any, whole: list[Any]) -> bool:
-    return any(equal(value, each) for each in whole)
-
-
 def _listed(values: Sequence[Any], _: Any) -> int:
     return size_of(values[1])
 
@@ -114,7 +105,7 @@ _OPERATORS = [
     function("_[_]", overload("(list(A), int) -> A", _unevaluated), overload("(map(A, B), A) -> B", _unevaluated)),
     function(
         "@in",
-        overload("(A, list(A)) -> bool", _in_list, _listed),
+        overload("(A, list(A)) -> bool", is_in_list, _listed),
         overload("(A, map(A, B)) -> bool", is_key),
     ),
 ]
@@ -161,7 +152,11 @@ _FUNCTIONS = [
     function("dyn", overload("(A) -> dyn", lambda value: value)),
     function("type", overload("(A) -> type(A)", type_of)),
     function("size", *_SIZES, *_members("size")),
-    function("matches", *(overload("(string, string) -> bool", FUNCTIONS["matches"][str, str][0], matching_cost),), *_members("matches")),
+    function(
+        "matches",
+        *(overload("(string, string) -> bool", FUNCTIONS["matches"][str, str][0], matching_cost),),
+        *_members("matches"),
+    ),
     *(function(name, *_members(name)) for name in MEMBERS if name not in _KWOK_ONLY),
 ]
 

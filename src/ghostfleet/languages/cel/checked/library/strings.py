@@ -16,10 +16,20 @@ from ghostfleet.languages.cel.values import CelError
 __all__ = ["STRINGS"]
 
 #: what Go takes for white space (unicode.IsSpace)
-_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _LOWER = {code: code + 32 for code in range(65, 91)}
 _UPPER = {code: code - 32 for code in range(97, 123)}
-_QUOTED = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\", '"': '\\"'}
+_QUOTED = {
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+    "\\": "\\\\",
+    '"': '\\"',
+}
 
 
 def _traversal(values: Sequence[Any], _: Any) -> int:
@@ -40,13 +50,9 @@ def _char_at(text: str, place: int) -> str:
 def _index_of(text: str, part: str, start: int = 0) -> int:
     if not part:
         return start
-    if start >= len(text):
-        if start == 0:
-            return -1
-        raise CelError(f"index out of range: {start}")
     if start < 0:
         raise CelError(f"index out of range: {start}")
-    return text.find(part, start)
+    return text.find(part, start) if start < len(text) else -1
 
 
 def _last_index_of(text: str, part: str, start: int | None = None) -> int:
@@ -54,9 +60,9 @@ def _last_index_of(text: str, part: str, start: int | None = None) -> int:
         return text.rfind(part) if part else len(text)
     if not part:
         return start
-    if not 0 <= start < len(text):
+    if start < 0:
         raise CelError(f"index out of range: {start}")
-    return text.rfind(part, 0, start + len(part))
+    return text.rfind(part, 0, start + len(part)) if start < len(text) else -1
 
 
 def _replace(text: str, old: str, new: str, count: int = -1) -> str:
