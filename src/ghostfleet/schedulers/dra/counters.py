@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ghostfleet.schedulers.dra.allocated import AllocatedDevices
 from ghostfleet.schedulers.dra.devices import Device
+from ghostfleet.schedulers.dra.features import Features
 from ghostfleet.schedulers.dra.pools import Pool
 
 __all__ = ["Counting"]
@@ -19,10 +20,11 @@ Counters = dict[str, dict[str, int]]
 class Counting:
     """The counters that devices use which are taken in one search."""
 
-    __slots__ = ("_accounts", "_allocated")
+    __slots__ = ("_accounts", "_allocated", "_stable")
 
-    def __init__(self, allocated: AllocatedDevices) -> None:
+    def __init__(self, allocated: AllocatedDevices, features: Features) -> None:
         self._allocated = allocated
+        self._stable = features.stable
         #: what is left, by pool name and counter set
         self._accounts: dict[str, Counters] = {}
 
@@ -44,9 +46,13 @@ class Counting:
     def _available(self, pool: Pool) -> Counters:
         available = {name: dict(counters) for name, counters in pool.counters.items()}
         for device in (*pool.devices, *pool.elsewhere):
-            if device.consumes and self._allocated.holds(device.id):
+            if device.consumes and self._is_held(device):
                 _use(available, device, 1)
         return available
+
+    def _is_held(self, device: Device) -> bool:
+        """Whether a device or a share of it is allocated; the stable allocator knows nothing of shares."""
+        return device.id in self._allocated.devices if self._stable else self._allocated.holds(device.id)
 
 
 def _use(left: Counters, device: Device, sign: int) -> None:

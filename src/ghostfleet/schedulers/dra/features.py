@@ -2,7 +2,8 @@
 
 Kubernetes has three makes of its allocator: *stable*, *incubating* and *experimental*. The oldest one that supports
 all gates that are on is used. They differ in what they know, and in the order of devices: from incubating on, pools
-and slices are tried in the order of their names, so that drivers can say by names what goes first.
+and slices are tried in the order of their names, so that drivers can say by names what goes first; the stable one takes
+slices as they are listed.
 """
 
 from __future__ import annotations

@@ -169,16 +169,20 @@ class Inventory:
 
     def _gather(self, node: Object) -> tuple[Pool, ...]:
         name = node["metadata"]["name"]
-        plain: list[Pool] = []
-        bound: list[Pool] = []
+        found: list[tuple[Any, Pool]] = []
         for id in {**self._on_node.get(name, {}), **self._asked, **self._troubled}:
             members = self._pools[id]
             relevant = list(members.by_node.get(name, {}).values())
             relevant += [each for each in members.shared.values() if each.counters or _fits(each, node)]
             pool = self._pool(id, members, relevant) if relevant else None
-            if pool is not None:
-                (bound if pool.waits_for_binding and not self.features.stable else plain).append(pool)
-        return (*sorted(plain, key=_pool_order), *sorted(bound, key=_pool_order))
+            if pool is None:
+                continue
+            if self.features.stable:
+                # There the order is that of a map in Go, mostly that of the first slices.
+                found.append((min(self._order[each.key] for each in relevant), pool))
+            else:
+                found.append(((pool.waits_for_binding, id), pool))
+        return tuple(pool for _, pool in sorted(found, key=lambda each: each[0]))
 
     def _pool(self, id: PoolID, members: _Members, relevant: list[Slice]) -> Pool | None:
         """What a node for which these slices are relevant sees; None if they are out of date."""
@@ -227,10 +231,6 @@ def _fits(slice_: Slice, node: Object) -> bool:
         raise AllocationError(
             f"gather pool information: failed to perform node selection for slice {slice_.name}: {error}"
         ) from None
-
-
-def _pool_order(pool: Pool) -> PoolID:
-    return pool.id
 
 
 def _repeated(devices: Iterable[Device]) -> str:

@@ -93,7 +93,7 @@ class Search:
         self._candidates: list[Candidate] = [(device, pool) for pool in pools if pool.usable for device in pool.devices]
         self._allocated = allocated
         self._features = features
-        self._counting = Counting(allocated)
+        self._counting = Counting(allocated, features)
         #: steps that are left, if there is a limit
         self._left = most_steps or -1
         #: which claims of the pod have taken a device as a whole

@@ -42,10 +42,10 @@ class SelectorError(Exception):
 class DeviceSelector:
     """One selector."""
 
-    __slots__ = ("_error", "_lists", "_program")
+    __slots__ = ("_error", "_features", "_program")
 
     def __init__(self, expression: str, features: Features) -> None:
-        self._lists = features.list_attributes
+        self._features = features
         self._error = ""
         self._program: Checked | None = None
         try:
@@ -58,7 +58,7 @@ class DeviceSelector:
         if self._program is None:
             raise SelectorError(f"CEL compile error: {self._error}")
         try:
-            value = self._program.evaluate({"device": _shown(driver, device, self._lists)})
+            value = self._program.evaluate({"device": _shown(driver, device, self._features)})
         except CelError as error:
             raise SelectorError(f"CEL runtime error: {error}") from None
         if type(value) is not bool:
@@ -130,10 +130,12 @@ def _includes(target: Any, wanted: Any) -> bool:
     return False
 
 
-def _shown(driver: str, device: Object, lists: bool) -> dict[str, Any]:
+def _shown(driver: str, device: Object, features: Features) -> dict[str, Any]:
+    lists = features.list_attributes
     return {
         "driver": driver,
-        "allowMultipleAllocations": device.get("allowMultipleAllocations") or False,
+        # The stable allocator does not know of it.
+        "allowMultipleAllocations": not features.stable and bool(device.get("allowMultipleAllocations")),
         "attributes": _by_domain(driver, device.get("attributes"), lambda name, value: _attribute(name, value, lists)),
         "capacity": _by_domain(driver, device.get("capacity"), _capacity),
     }

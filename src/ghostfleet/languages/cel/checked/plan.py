@@ -263,7 +263,7 @@ class _Planner:
     def logic(self, expr: CallExpr, decisive: bool) -> Step:
         first, second = (self.plan(each) for each in expr.args)
 
-        def run(frame: Frame) -> bool:
+        def run(frame: Frame) -> Any:
             problem: CelError | None = None
             for term in (first, second):
                 try:
