@@ -49,7 +49,9 @@ def scenario(rng: Random, features: tuple[str, ...] = ALL_FEATURES) -> dict[str,
         each["metadata"] = {"name": f"slice-{rng.randint(0, 99):02d}-{place}"}
     return {
         "features": on,
-        "nodes": [{"metadata": {"name": name, "labels": {"zone": f"z{place % 2}"}}} for place, name in enumerate(names)],
+        "nodes": [
+            {"metadata": {"name": name, "labels": {"zone": f"z{place % 2}"}}} for place, name in enumerate(names)
+        ],
         "classes": _classes(rng),
         "slices": slices,
         "claims": [_claim(rng, place, on) for place in range(rng.choice((1, 1, 2, 3)))],
@@ -149,7 +151,9 @@ def _partitions(rng: Random, node: str) -> list[dict[str, Any]]:
 
 
 def _network(rng: Random, names: list[str], on: list[str]) -> list[dict[str, Any]]:
-    devices = [{"name": f"nic-{place}", "attributes": {"model": {"string": "NIC"}}} for place in range(rng.randint(1, 3))]
+    devices = [
+        {"name": f"nic-{place}", "attributes": {"model": {"string": "NIC"}}} for place in range(rng.randint(1, 3))
+    ]
     how = rng.randint(0, 3)
     if how == 0:
         return [_slice("fabric", _NIC, devices, 1, allNodes=True)]
@@ -234,7 +238,9 @@ def _exact(rng: Random, on: list[str]) -> dict[str, Any]:
         source = _WRONG if rng.random() < 0.03 else _SELECTORS
         exact["selectors"] = [{"cel": {"expression": rng.choice(source)}} for _ in range(rng.randint(1, 2))]
     if rng.random() < 0.2:
-        exact["tolerations"] = [rng.choice(({"operator": "Exists"}, {"key": "busy", "operator": "Equal", "value": "x"}))]
+        exact["tolerations"] = [
+            rng.choice(({"operator": "Exists"}, {"key": "busy", "operator": "Equal", "value": "x"}))
+        ]
     if "DRAConsumableCapacity" in on and rng.random() < 0.3:
         name = "memory" if rng.random() < 0.95 else "nope"
         exact["capacity"] = {"requests": {name: rng.choice(("1Gi", "6Gi", "10G", "16Gi", "50Gi", "1500M"))}}
