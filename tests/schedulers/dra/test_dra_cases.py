@@ -1,6 +1,6 @@
 """The allocator against answers of the real one, kube-scheduler 1.36's.
 
-`cases.jsonl` was drawn by `dra_scenarios` and judged by the real allocator; more cases lie beside the checkout.
+`cases.jsonl` was drawn by `scenarios` and judged by the real allocator; more cases lie beside the checkout.
 """
 
 from __future__ import annotations
