@@ -65,7 +65,7 @@ def test_every_mistake_is_told_with_its_place():
 
 
 @pytest.mark.parametrize(
-    "text, value",
+    ("text", "value"),
     [
         ("cel.bind(x, 2, x * x)", 4),
         ("[1, 2, 3].filter(x, x > 1).map(x, x * 10)", [20, 30]),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ghostfleet.core import quantity
 from ghostfleet.schedulers.dra import Features
-from ghostfleet.schedulers.dra.selectors import DeviceSelector
+from ghostfleet.schedulers.dra.selectors import DeviceSelector, DeviceView
 
 __all__ = ["Judge", "Pick"]
 
@@ -33,7 +33,10 @@ def _amount(text: Any) -> Fraction:
 class Judge:
     """Knows a scenario, as seen from one node."""
 
-    def __init__(self, scenario: dict[str, Any], node: dict[str, Any]) -> None:
+    def __init__(self, scenario: dict[str, Any], node: dict[str, Any], *, strict: bool = False) -> None:
+        #: whether `distinctAttribute` holds between devices of one request too: of several the real allocator minds
+        #: the latest only
+        self.strict = strict
         self.scenario = scenario
         self.node = node
         self.features = Features.of(scenario["features"])
@@ -58,6 +61,8 @@ class Judge:
                 for name, counter in group["counters"].items()
             }
             for spec in current:
+                if not self.features.partitionable_devices and spec.get("perDeviceNodeSelection") is not None:
+                    continue
                 for device in spec.get("devices", ()):
                     name = f"{pool}/{device['name']}"
                     self.everywhere[name] = device
@@ -83,9 +88,8 @@ class Judge:
         classes = {each["metadata"]["name"]: each["spec"] for each in self.scenario["classes"]}
         selectors = [*classes[spec["deviceClassName"]].get("selectors", ()), *spec.get("selectors", ())]
         driver = name.split("/")[0]
-        return all(
-            DeviceSelector(each["cel"]["expression"], self.features).matches(driver, device) for each in selectors
-        )
+        view = DeviceView(driver, device, self.features)
+        return all(DeviceSelector(each["cel"]["expression"], self.features).matches(view) for each in selectors)
 
     def problems(self, picks: list[Pick]) -> Iterator[str]:
         """All that is wrong with picks together."""
@@ -95,6 +99,8 @@ class Judge:
                 return
             if not self.selects(pick.spec, pick.device):
                 yield f"{pick.device} is not selected by {pick.request}"
+            if self.devices[pick.device][0].get("consumesCounters") and not self.features.partitionable_devices:
+                yield f"{pick.device} is a partition"
             if self.features.device_taints and not self._tolerated(pick):
                 yield f"{pick.device} is tainted"
         yield from self._holding(picks)
@@ -201,9 +207,8 @@ class Judge:
                 if values and not frozenset.intersection(*values):
                     yield f"devices differ in {attribute}"
             else:
-                # Of several devices of one request, the real allocator only minds the latest.
                 alone = Counter(pick.request for pick in about)
-                single = [value for pick, value in zip(about, values, strict=True) if alone[pick.request] == 1]
+                single = [v for pick, v in zip(about, values, strict=True) if self.strict or alone[pick.request] == 1]
                 if any(one & other for one, other in combinations(single, 2)):
                     yield f"devices share a {attribute}"
 

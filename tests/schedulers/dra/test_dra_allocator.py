@@ -46,7 +46,10 @@ def _claim(name="claim", count=1, class_name="gpu", selectors=(), **exactly):
     return {"metadata": {"name": name, "namespace": "default"}, "spec": spec}
 
 
-def _allocator(*slices, classes=(_class(),), features=None, **more):
+_GPU = _class()
+
+
+def _allocator(*slices, classes=(_GPU,), features=None, **more):
     inventory = Inventory(features or Features())
     for each in slices:
         inventory.put(each)

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from cases.dra import answers, read
 
 _OWN = Path(__file__).parent / "cases.jsonl"
@@ -18,7 +19,7 @@ _ROOT = Path(__file__).resolve().parents[3]
 _GIVEN = _ROOT.parent / "shared" / "fixtures" / "dra"
 
 
-@pytest.mark.parametrize("name, case", list(read(_OWN)), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(("name", "case"), list(read(_OWN)), ids=lambda value: value if isinstance(value, str) else "")
 def test_a_scenario_has_the_answers_of_the_real_allocator(name, case):
     for answer in answers(case, name):
         assert answer.passed, f"{answer.name}: expected {answer.expected}, found {answer.found}"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ghostfleet.languages.cel.checked import CompileError
 from ghostfleet.schedulers.dra import Features
-from ghostfleet.schedulers.dra.selectors import DeviceSelector, SelectorError, compile_selector
+from ghostfleet.schedulers.dra.selectors import DeviceSelector, DeviceView, SelectorError, compile_selector
 
 _FACTS = [json.loads(line) for line in (Path(__file__).parent / "selectors.jsonl").read_text().splitlines()]
 _ATTRIBUTES = {
@@ -31,7 +31,7 @@ def _judged(expression, features, device):
     except CompileError as error:
         return {"compile": str(error)}
     try:
-        return {"matches": DeviceSelector(expression, features).matches("driver-a", device)}
+        return {"matches": DeviceSelector(expression, features).matches(DeviceView("driver-a", device, features))}
     except SelectorError as error:
         return {"runtime": str(error).removeprefix("CEL runtime error: ")}
 
@@ -47,29 +47,29 @@ def test_a_selector_says_what_it_says_in_kubernetes(fact):
 def test_an_attribute_of_no_known_type_is_an_error_for_every_selector():
     device = {"name": "d", "attributes": {"odd": {"float": 1.5}}}
     with pytest.raises(SelectorError, match="attribute odd: unsupported attribute value"):
-        DeviceSelector("true", Features()).matches("driver-a", device)
+        DeviceSelector("true", Features()).matches(DeviceView("driver-a", device, Features()))
     device = {"name": "d", "attributes": {"odd": {"version": "1.2"}}}
     with pytest.raises(
         SelectorError, match="attribute odd: parse semantic version: No Major.Minor.Patch elements found"
     ):
-        DeviceSelector("true", Features()).matches("driver-a", device)
+        DeviceSelector("true", Features()).matches(DeviceView("driver-a", device, Features()))
 
 
 def test_lists_are_unsupported_while_their_gate_is_off():
     with pytest.raises(SelectorError, match="attribute list: unsupported attribute value"):
-        DeviceSelector("true", Features()).matches("driver-a", _WITH_LIST)
+        DeviceSelector("true", Features()).matches(DeviceView("driver-a", _WITH_LIST, Features()))
 
 
 def test_a_selector_that_does_too_much_is_stopped():
     selector = DeviceSelector("lists.range(1000).all(x, lists.range(1000).all(y, x + y >= 0))", Features())
     with pytest.raises(SelectorError, match="CEL runtime error: operation cancelled: actual cost limit exceeded"):
-        selector.matches("driver-a", _DEVICE)
+        selector.matches(DeviceView("driver-a", _DEVICE, Features()))
     # The limit holds whatever else would decide.
     whole = "true || lists.range(1000).all(x, lists.range(1000).all(y, x + y >= 0))"
-    assert DeviceSelector(whole, Features()).matches("driver-a", _DEVICE)
+    assert DeviceSelector(whole, Features()).matches(DeviceView("driver-a", _DEVICE, Features()))
     other = "lists.range(1000).all(x, lists.range(1000).all(y, x + y >= 0)) || true"
     with pytest.raises(SelectorError, match="cost limit exceeded"):
-        DeviceSelector(other, Features()).matches("driver-a", _DEVICE)
+        DeviceSelector(other, Features()).matches(DeviceView("driver-a", _DEVICE, Features()))
 
 
 _WORDS = st.sampled_from(

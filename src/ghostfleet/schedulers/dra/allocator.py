@@ -18,10 +18,10 @@ from ghostfleet.schedulers.dra.devices import Device
 from ghostfleet.schedulers.dra.errors import AllocationError, NodeAllocationError
 from ghostfleet.schedulers.dra.features import Features
 from ghostfleet.schedulers.dra.matching import Matcher, Matchers
-from ghostfleet.schedulers.dra.pools import Inventory, Pool
+from ghostfleet.schedulers.dra.pools import Candidate, Inventory, NodePools, Pool
 from ghostfleet.schedulers.dra.requests import EXACT_COUNT, ClaimSpec, PodClaims, Request
 from ghostfleet.schedulers.dra.results import allocation_result
-from ghostfleet.schedulers.dra.search import MOST_DEVICES, Candidate, Search, SearchedClaim, Taken, Wanted
+from ghostfleet.schedulers.dra.search import MOST_DEVICES, Search, SearchedClaim, Taken, Wanted
 
 __all__ = ["Allocator", "ClassNotFound", "device_class_named"]
 
@@ -139,10 +139,10 @@ class Allocator:
         requests = (request for spec in claims.specs for alternatives in spec.requests for request in alternatives)
         return {request.class_name: self._classes(request.class_name) for request in requests}
 
-    def _search(self, node: Object, pools: Sequence[Pool], claims: PodClaims) -> list[_Found] | None:
+    def _search(self, node: Object, pools: NodePools, claims: PodClaims) -> list[_Found] | None:
         preparation = _Preparation(self, node, pools)
         searched = [preparation.claim(*each) for each in zip(claims.names, claims.specs, strict=True)]
-        if not Search(searched, pools, self.allocated, self.features, self.most_steps).run():
+        if not Search(searched, pools.candidates, self.allocated, self.features, self.most_steps).run():
             if any(pool.invalid for pool in pools):
                 raise NodeAllocationError("invalid resource pools were encountered")
             return None
@@ -170,7 +170,7 @@ class Allocator:
         return self._classes(name)
 
     def matcher(self, device_class: Object, request: Request) -> Matcher:
-        return self._matchers.get(device_class, request.selectors)
+        return self._matchers.get(device_class, request)
 
 
 class _Preparation:

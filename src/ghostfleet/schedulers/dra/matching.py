@@ -12,7 +12,8 @@ from typing import Any
 from ghostfleet.schedulers.dra.devices import Device
 from ghostfleet.schedulers.dra.errors import AllocationError
 from ghostfleet.schedulers.dra.features import Features
-from ghostfleet.schedulers.dra.selectors import DeviceSelector, SelectorError, device_selector
+from ghostfleet.schedulers.dra.requests import Request
+from ghostfleet.schedulers.dra.selectors import DeviceSelector, DeviceView, SelectorError, device_selector
 
 __all__ = ["Matcher", "Matchers"]
 
@@ -24,9 +25,10 @@ _MOST_MATCHERS = 4096
 class Matcher:
     """The selectors of a class and a request together."""
 
-    __slots__ = ("_class_name", "_in_class", "_selectors")
+    __slots__ = ("_class_name", "_features", "_in_class", "_selectors")
 
-    def __init__(self, class_name: str, in_class: int, selectors: Sequence[DeviceSelector]) -> None:
+    def __init__(self, class_name: str, in_class: int, selectors: Sequence[DeviceSelector], features: Features) -> None:
+        self._features = features
         self._class_name = class_name
         #: how many of the selectors are the class's
         self._in_class = in_class
@@ -47,9 +49,10 @@ class Matcher:
         raise AllocationError(f"claim {claim}: selector #{place - self._in_class}: {problem}")
 
     def _ask(self, device: Device) -> bool | tuple[int, str]:
+        view = DeviceView(device.id.driver, device.object, self._features)
         for place, selector in enumerate(self._selectors):
             try:
-                if not selector.matches(device.id.driver, device.object):
+                if not selector.matches(view):
                     return False
             except SelectorError as error:
                 return place, str(error)
@@ -59,13 +62,23 @@ class Matcher:
 class Matchers:
     """A matcher for each combination of selectors."""
 
-    __slots__ = ("_features", "_known")
+    __slots__ = ("_by_request", "_features", "_known")
 
     def __init__(self, features: Features) -> None:
         self._features = features
         self._known: dict[tuple[Any, ...], Matcher] = {}
+        #: the latest class and matcher of a request
+        self._by_request: dict[Request, tuple[Object, Matcher]] = {}
 
-    def get(self, device_class: Object, selectors: Sequence[Object]) -> Matcher:
+    def get(self, device_class: Object, request: Request) -> Matcher:
+        found = self._by_request.get(request)
+        if found is None or found[0] is not device_class:
+            if len(self._by_request) > _MOST_MATCHERS:
+                self._by_request.clear()
+            found = self._by_request[request] = device_class, self._made(device_class, request.selectors)
+        return found[1]
+
+    def _made(self, device_class: Object, selectors: Sequence[Object]) -> Matcher:
         name = device_class["metadata"]["name"]
         in_class = _expressions(device_class.get("spec", {}).get("selectors") or ())
         in_request = _expressions(selectors)
@@ -75,7 +88,7 @@ class Matchers:
             if len(self._known) > _MOST_MATCHERS:
                 self._known.clear()
             compiled = [device_selector(expression, self._features) for expression in (*in_class, *in_request)]
-            matcher = self._known[key] = Matcher(name, len(in_class), compiled)
+            matcher = self._known[key] = Matcher(name, len(in_class), compiled, self._features)
         return matcher
 
 

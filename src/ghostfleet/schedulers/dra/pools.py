@@ -17,7 +17,7 @@ from ghostfleet.schedulers.dra.devices import Device, PoolID, Slice
 from ghostfleet.schedulers.dra.errors import AllocationError
 from ghostfleet.schedulers.dra.features import Features
 
-__all__ = ["Inventory", "Pool"]
+__all__ = ["Candidate", "Inventory", "NodePools", "Pool"]
 
 Object = Mapping[str, Any]
 
@@ -47,12 +47,26 @@ class Pool:
         return any(device.object.get("bindingConditions") is not None for device in self.devices)
 
 
+Candidate = tuple[Device, Pool]
+
+
+class NodePools(tuple[Pool, ...]):
+    """The pools that a node sees, in the order in which they are tried."""
+
+    candidates: list[Candidate]
+
+    def __new__(cls, pools: Iterable[Pool]) -> NodePools:
+        made = super().__new__(cls, pools)
+        made.candidates = [(device, pool) for pool in made if pool.usable for device in pool.devices]
+        return made
+
+
 class _Gathered:
     """What a node saw, as long as its labels and the slices of no particular node stay as they were."""
 
     __slots__ = ("labels", "pools", "version")
 
-    def __init__(self, pools: tuple[Pool, ...], labels: Any, version: int) -> None:
+    def __init__(self, pools: NodePools, labels: Any, version: int) -> None:
         self.pools = pools
         self.labels = labels
         self.version = version
@@ -157,7 +171,7 @@ class Inventory:
         self._troubled[id] = pool
         return before is None or (before.incomplete, before.invalid) != (pool.incomplete, pool.invalid)
 
-    def pools(self, node: Object) -> tuple[Pool, ...]:
+    def pools(self, node: Object) -> NodePools:
         """The pools with devices for a node, and those that a request for all devices has to wait for, in the order in
         which they are tried."""
         metadata = node["metadata"]
@@ -167,7 +181,7 @@ class Inventory:
             found = self._gathered[name] = _Gathered(self._gather(node), labels, self._version)
         return found.pools
 
-    def _gather(self, node: Object) -> tuple[Pool, ...]:
+    def _gather(self, node: Object) -> NodePools:
         name = node["metadata"]["name"]
         found: list[tuple[Any, Pool]] = []
         for id in {**self._on_node.get(name, {}), **self._asked, **self._troubled}:
@@ -182,7 +196,7 @@ class Inventory:
                 found.append((min(self._order[each.key] for each in relevant), pool))
             else:
                 found.append(((pool.waits_for_binding, id), pool))
-        return tuple(pool for _, pool in sorted(found, key=lambda each: each[0]))
+        return NodePools(pool for _, pool in sorted(found, key=lambda each: each[0]))
 
     def _pool(self, id: PoolID, members: _Members, relevant: list[Slice]) -> Pool | None:
         """What a node for which these slices are relevant sees; None if they are out of date."""

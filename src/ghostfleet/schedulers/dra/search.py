@@ -19,16 +19,14 @@ from ghostfleet.schedulers.dra.counters import Counting
 from ghostfleet.schedulers.dra.devices import Device, DeviceID
 from ghostfleet.schedulers.dra.errors import AllocationError, AllocationTimeout
 from ghostfleet.schedulers.dra.features import Features
-from ghostfleet.schedulers.dra.pools import Pool
+from ghostfleet.schedulers.dra.pools import Candidate, Pool
 from ghostfleet.schedulers.dra.requests import Request
 from ghostfleet.schedulers.dra.taints import tolerated
 
-__all__ = ["MOST_DEVICES", "Candidate", "Search", "SearchedClaim", "Taken", "Wanted"]
+__all__ = ["MOST_DEVICES", "Search", "SearchedClaim", "Taken", "Wanted"]
 
 #: how many devices one claim can hold (resource.k8s.io, AllocationResultsMaxSize)
 MOST_DEVICES = 32
-
-Candidate = tuple[Device, Pool]
 
 
 class Wanted:
@@ -84,13 +82,13 @@ class Search:
     def __init__(
         self,
         claims: Sequence[SearchedClaim],
-        pools: Sequence[Pool],
+        candidates: list[Candidate],
         allocated: AllocatedDevices,
         features: Features,
         most_steps: int = 0,
     ) -> None:
         self._claims = claims
-        self._candidates: list[Candidate] = [(device, pool) for pool in pools if pool.usable for device in pool.devices]
+        self._candidates = candidates
         self._allocated = allocated
         self._features = features
         self._counting = Counting(allocated, features)

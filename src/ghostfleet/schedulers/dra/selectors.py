@@ -26,7 +26,7 @@ from ghostfleet.languages.cel.checked.library.semvers import parse_semver
 from ghostfleet.languages.cel.checked.values import equal, type_name
 from ghostfleet.schedulers.dra.features import Features
 
-__all__ = ["DeviceSelector", "SelectorError", "compile_selector", "device_selector"]
+__all__ = ["DeviceSelector", "DeviceView", "SelectorError", "compile_selector", "device_selector"]
 
 Object = Mapping[str, Any]
 #: what evaluating a selector may cost (resource.k8s.io, CELSelectorExpressionMaxCost)
@@ -39,13 +39,30 @@ class SelectorError(Exception):
     """A selector that does not compile, or has no value for a device."""
 
 
+class DeviceView:
+    """A device as selectors see it, worked out when the first one looks."""
+
+    __slots__ = ("_device", "_driver", "_features", "_value")
+
+    def __init__(self, driver: str, device: Object, features: Features) -> None:
+        self._driver = driver
+        self._device = device
+        self._features = features
+        self._value: dict[str, Any] | None = None
+
+    def value(self) -> dict[str, Any]:
+        """The value of `device`; CelError if some attribute has none."""
+        if self._value is None:
+            self._value = _shown(self._driver, self._device, self._features)
+        return self._value
+
+
 class DeviceSelector:
     """One selector."""
 
-    __slots__ = ("_error", "_features", "_program")
+    __slots__ = ("_error", "_program")
 
     def __init__(self, expression: str, features: Features) -> None:
-        self._features = features
         self._error = ""
         self._program: Checked | None = None
         try:
@@ -53,12 +70,12 @@ class DeviceSelector:
         except CompileError as error:
             self._error = str(error)
 
-    def matches(self, driver: str, device: Object) -> bool:
-        """Whether a device of a driver is wanted."""
+    def matches(self, device: DeviceView) -> bool:
+        """Whether a device is wanted."""
         if self._program is None:
             raise SelectorError(f"CEL compile error: {self._error}")
         try:
-            value = self._program.evaluate({"device": _shown(driver, device, self._features)})
+            value = self._program.evaluate({"device": device.value()})
         except CelError as error:
             raise SelectorError(f"CEL runtime error: {error}") from None
         if type(value) is not bool:
