@@ -12,9 +12,9 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any, NamedTuple
 
+from ghostfleet.api.deviceselectors import DeviceSelector, DeviceView
 from ghostfleet.core import quantity
 from ghostfleet.schedulers.dra import Features
-from ghostfleet.schedulers.dra.selectors import DeviceSelector, DeviceView
 
 __all__ = ["Judge", "Pick"]
 
@@ -26,6 +26,10 @@ class Pick(NamedTuple):
     device: str
 
 
+def _pool(device: str) -> str:
+    return device.rpartition("/")[0]
+
+
 def _amount(text: Any) -> Fraction:
     return Fraction(quantity.parse(text).nano, 10**9)
 
@@ -34,8 +38,8 @@ class Judge:
     """Knows a scenario, as seen from one node."""
 
     def __init__(self, scenario: dict[str, Any], node: dict[str, Any], *, strict: bool = False) -> None:
-        #: whether `distinctAttribute` holds between devices of one request too: of several the real allocator minds
-        #: the latest only
+        #: whether to ask for as much as the real allocator does where it asks for more than is needed, and for more than
+        #: it does where it asks for less: of the devices of one request, `distinctAttribute` minds the latest only
         self.strict = strict
         self.scenario = scenario
         self.node = node
@@ -88,8 +92,11 @@ class Judge:
         classes = {each["metadata"]["name"]: each["spec"] for each in self.scenario["classes"]}
         selectors = [*classes[spec["deviceClassName"]].get("selectors", ()), *spec.get("selectors", ())]
         driver = name.split("/")[0]
-        view = DeviceView(driver, device, self.features)
-        return all(DeviceSelector(each["cel"]["expression"], self.features).matches(view) for each in selectors)
+        view = DeviceView(driver, device, lists=self.features.list_attributes, shares=not self.features.stable)
+        return all(
+            DeviceSelector(each["cel"]["expression"], lists=self.features.list_attributes).matches(view)
+            for each in selectors
+        )
 
     def problems(self, picks: list[Pick]) -> Iterator[str]:
         """All that is wrong with picks together."""
@@ -132,23 +139,32 @@ class Judge:
                 yield f"{name} is in claim {claim} twice"
 
     def _counting(self, picks: list[Pick]) -> Iterator[str]:
-        held = {
-            *self.scenario["allocatedDevices"],
-            *(pick.device for pick in picks if not pick.spec.get("adminAccess")),
-        }
-        if not self.features.stable:
-            held |= {each.rpartition("/")[0] for each in self.scenario["allocatedSharedDeviceIDs"]}
-        pools = {
-            pick.device.rpartition("/")[0] for pick in picks if self.devices[pick.device][0].get("consumesCounters")
-        }
-        for pool in pools:
+        users = self._users(picks)
+        for pool in {_pool(pick.device) for pick in picks if self.devices[pick.device][0].get("consumesCounters")}:
             left = dict(self.counters[pool])
-            for name in held & {each for each in self.everywhere if each.rpartition("/")[0] == pool}:
-                for group in self.everywhere[name].get("consumesCounters", ()):
+            for name in users:
+                for group in self.everywhere[name].get("consumesCounters", ()) if _pool(name) == pool else ():
                     for counter, amount in group["counters"].items():
                         left[group["counterSet"], counter] -= _amount(amount["value"])
             if any(amount < 0 for amount in left.values()):
                 yield f"the counters of {pool} are exceeded"
+
+    def _users(self, picks: list[Pick]) -> list[str]:
+        """The devices that use counters: those that are held, and the picks.
+
+        Admin access uses none, though the real allocator counts it, and a device that is shared uses them once, though
+        the real one does not see that unless capacity is consumed too."""
+        held = set(self.scenario["allocatedDevices"])
+        if not self.features.stable:
+            held |= {each.rpartition("/")[0] for each in self.scenario["allocatedSharedDeviceIDs"]}
+        held &= set(self.everywhere)
+        if not self.strict:
+            return sorted(held | {pick.device for pick in picks if not pick.spec.get("adminAccess")})
+        whole = [pick.device for pick in picks if not self.is_shared(pick.device)]
+        shared = {pick.device for pick in picks if self.is_shared(pick.device)} - set(
+            self.scenario["allocatedCapacity"]
+        )
+        return [*held, *whole, *shared]
 
     def consumed(self, pick: Pick) -> dict[str, Fraction] | None:
         """What a pick takes of each capacity, by the policy; None if that cannot be."""

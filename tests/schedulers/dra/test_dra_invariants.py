@@ -7,6 +7,7 @@ from random import Random
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from ghostfleet.api.deviceselectors import SelectorError
 from ghostfleet.schedulers.dra import (
     AllocatedDevices,
     AllocationError,
@@ -17,7 +18,6 @@ from ghostfleet.schedulers.dra import (
     PodClaims,
     device_class_named,
 )
-from ghostfleet.schedulers.dra.selectors import SelectorError
 from schedulers.dra.checking import Judge
 from schedulers.dra.scenarios import ALL_FEATURES, STABLE_FEATURES, scenario
 

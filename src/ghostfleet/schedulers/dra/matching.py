@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ghostfleet.api.deviceselectors import DeviceSelector, DeviceView, SelectorError, device_selector
 from ghostfleet.schedulers.dra.devices import Device
 from ghostfleet.schedulers.dra.errors import AllocationError
 from ghostfleet.schedulers.dra.features import Features
 from ghostfleet.schedulers.dra.requests import Request
-from ghostfleet.schedulers.dra.selectors import DeviceSelector, DeviceView, SelectorError, device_selector
 
 __all__ = ["Matcher", "Matchers"]
 
@@ -49,7 +49,8 @@ class Matcher:
         raise AllocationError(f"claim {claim}: selector #{place - self._in_class}: {problem}")
 
     def _ask(self, device: Device) -> bool | tuple[int, str]:
-        view = DeviceView(device.id.driver, device.object, self._features)
+        lists, shares = self._features.list_attributes, not self._features.stable
+        view = DeviceView(device.id.driver, device.object, lists=lists, shares=shares)
         for place, selector in enumerate(self._selectors):
             try:
                 if not selector.matches(view):
@@ -87,7 +88,9 @@ class Matchers:
         if matcher is None:
             if len(self._known) > _MOST_MATCHERS:
                 self._known.clear()
-            compiled = [device_selector(expression, self._features) for expression in (*in_class, *in_request)]
+            compiled = [
+                device_selector(expression, self._features.list_attributes) for expression in (*in_class, *in_request)
+            ]
             matcher = self._known[key] = Matcher(name, len(in_class), compiled, self._features)
         return matcher
 

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ghostfleet.api.deviceselectors import DeviceSelector, DeviceView, SelectorError, compile_selector
 from ghostfleet.languages.cel.checked import CompileError
-from ghostfleet.schedulers.dra import Features
-from ghostfleet.schedulers.dra.selectors import DeviceSelector, DeviceView, SelectorError, compile_selector
 
-_FACTS = [json.loads(line) for line in (Path(__file__).parent / "selectors.jsonl").read_text().splitlines()]
+_FACTS = [json.loads(line) for line in (Path(__file__).parent / "deviceselectors.jsonl").read_text().splitlines()]
 _ATTRIBUTES = {
     "str": {"string": "abc"},
     "int": {"int": 2},
@@ -25,13 +24,13 @@ _DEVICE = {"name": "d", "attributes": _ATTRIBUTES, "capacity": {"mem": {"value":
 _WITH_LIST = {**_DEVICE, "attributes": {**_ATTRIBUTES, "list": {"strings": ["a", "b"]}}}
 
 
-def _judged(expression, features, device):
+def _judged(expression, device, lists=False):
     try:
-        compile_selector(expression, features)
+        compile_selector(expression, lists=lists)
     except CompileError as error:
         return {"compile": str(error)}
     try:
-        return {"matches": DeviceSelector(expression, features).matches(DeviceView("driver-a", device, features))}
+        return {"matches": DeviceSelector(expression, lists=lists).matches(DeviceView("driver-a", device, lists=lists))}
     except SelectorError as error:
         return {"runtime": str(error).removeprefix("CEL runtime error: ")}
 
@@ -41,35 +40,35 @@ def test_a_selector_says_what_it_says_in_kubernetes(fact):
     lists = fact.get("lists", False)
     expected = {key: value for key, value in fact.items() if key not in ("expression", "lists")}
     device = _WITH_LIST if lists else _DEVICE
-    assert _judged(fact["expression"], Features(list_attributes=lists), device) == expected
+    assert _judged(fact["expression"], device, lists) == expected
 
 
 def test_an_attribute_of_no_known_type_is_an_error_for_every_selector():
     device = {"name": "d", "attributes": {"odd": {"float": 1.5}}}
     with pytest.raises(SelectorError, match="attribute odd: unsupported attribute value"):
-        DeviceSelector("true", Features()).matches(DeviceView("driver-a", device, Features()))
+        DeviceSelector("true").matches(DeviceView("driver-a", device))
     device = {"name": "d", "attributes": {"odd": {"version": "1.2"}}}
     with pytest.raises(
         SelectorError, match="attribute odd: parse semantic version: No Major.Minor.Patch elements found"
     ):
-        DeviceSelector("true", Features()).matches(DeviceView("driver-a", device, Features()))
+        DeviceSelector("true").matches(DeviceView("driver-a", device))
 
 
 def test_lists_are_unsupported_while_their_gate_is_off():
     with pytest.raises(SelectorError, match="attribute list: unsupported attribute value"):
-        DeviceSelector("true", Features()).matches(DeviceView("driver-a", _WITH_LIST, Features()))
+        DeviceSelector("true").matches(DeviceView("driver-a", _WITH_LIST))
 
 
 def test_a_selector_that_does_too_much_is_stopped():
-    selector = DeviceSelector("lists.range(1000).all(x, lists.range(1000).all(y, x + y >= 0))", Features())
+    selector = DeviceSelector("lists.range(1000).all(x, lists.range(1000).all(y, x + y >= 0))")
     with pytest.raises(SelectorError, match="CEL runtime error: operation cancelled: actual cost limit exceeded"):
-        selector.matches(DeviceView("driver-a", _DEVICE, Features()))
+        selector.matches(DeviceView("driver-a", _DEVICE))
     # The limit holds whatever else would decide.
     whole = "true || lists.range(1000).all(x, lists.range(1000).all(y, x + y >= 0))"
-    assert DeviceSelector(whole, Features()).matches(DeviceView("driver-a", _DEVICE, Features()))
+    assert DeviceSelector(whole).matches(DeviceView("driver-a", _DEVICE))
     other = "lists.range(1000).all(x, lists.range(1000).all(y, x + y >= 0)) || true"
     with pytest.raises(SelectorError, match="cost limit exceeded"):
-        DeviceSelector(other, Features()).matches(DeviceView("driver-a", _DEVICE, Features()))
+        DeviceSelector(other).matches(DeviceView("driver-a", _DEVICE))
 
 
 _WORDS = st.sampled_from(
@@ -81,4 +80,4 @@ _WORDS = st.sampled_from(
 @given(st.lists(_WORDS, max_size=14))
 def test_any_text_is_judged_and_none_breaks_the_judge(words):
     for text in ("".join(words), " ".join(words)):
-        _judged(text, Features(), _DEVICE)
+        _judged(text, _DEVICE)

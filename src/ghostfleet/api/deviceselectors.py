@@ -8,7 +8,7 @@ name that it does not have is an error.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from ghostfleet.core import quantity
@@ -24,7 +24,6 @@ from ghostfleet.languages.cel.checked import (
 )
 from ghostfleet.languages.cel.checked.library.semvers import parse_semver
 from ghostfleet.languages.cel.checked.values import equal, type_name
-from ghostfleet.schedulers.dra.features import Features
 
 __all__ = ["DeviceSelector", "DeviceView", "SelectorError", "compile_selector", "device_selector"]
 
@@ -42,19 +41,32 @@ class SelectorError(Exception):
 class DeviceView:
     """A device as selectors see it, worked out when the first one looks."""
 
-    __slots__ = ("_device", "_driver", "_features", "_value")
+    __slots__ = ("_device", "_driver", "_lists", "_shares", "_value")
 
-    def __init__(self, driver: str, device: Object, features: Features) -> None:
+    def __init__(self, driver: str, device: Object, *, lists: bool = False, shares: bool = True) -> None:
         self._driver = driver
         self._device = device
-        self._features = features
+        #: whether attributes may be lists (DRAListTypeAttributes)
+        self._lists = lists
+        #: whether it shows that several claims may share the device
+        self._shares = shares
         self._value: dict[str, Any] | None = None
 
     def value(self) -> dict[str, Any]:
         """The value of `device`; CelError if some attribute has none."""
         if self._value is None:
-            self._value = _shown(self._driver, self._device, self._features)
+            self._value = self._shown()
         return self._value
+
+    def _shown(self) -> dict[str, Any]:
+        driver, device, lists = self._driver, self._device, self._lists
+        attributes = _by_domain(driver, device.get("attributes"), lambda name, value: _attribute(name, value, lists))
+        return {
+            "driver": driver,
+            "allowMultipleAllocations": self._shares and bool(device.get("allowMultipleAllocations")),
+            "attributes": attributes,
+            "capacity": _by_domain(driver, device.get("capacity"), _capacity),
+        }
 
 
 class DeviceSelector:
@@ -62,11 +74,11 @@ class DeviceSelector:
 
     __slots__ = ("_error", "_program")
 
-    def __init__(self, expression: str, features: Features) -> None:
+    def __init__(self, expression: str, *, lists: bool = False) -> None:
         self._error = ""
         self._program: Checked | None = None
         try:
-            self._program = compile_selector(expression, features)
+            self._program = compile_selector(expression, lists=lists)
         except CompileError as error:
             self._error = str(error)
 
@@ -104,24 +116,24 @@ _CONVERSIONS = {
 
 
 @lru_cache(maxsize=1024)
-def device_selector(expression: str, features: Features) -> DeviceSelector:
-    return DeviceSelector(expression, features)
+def device_selector(expression: str, lists: bool = False) -> DeviceSelector:
+    return DeviceSelector(expression, lists=lists)
 
 
-def compile_selector(expression: str, features: Features) -> Checked:
+def compile_selector(expression: str, *, lists: bool = False) -> Checked:
     """The program of a selector; a CompileError in Kubernetes' words if it is not one."""
-    program = _environment(features).compile(expression)
+    program = _environment(lists).compile(expression)
     output = program.output
-    if output.kind == "bool" or output.kind == "any" or (features.list_attributes and output.kind == "dyn"):
+    if output.kind == "bool" or output.kind == "any" or (lists and output.kind == "dyn"):
         return program
     raise CompileError(f"must evaluate to bool or the unknown type, not {output.declared}")
 
 
-@lru_cache(maxsize=16)
-def _environment(features: Features) -> Environment:
+@cache
+def _environment(lists: bool) -> Environment:
     # Selectors in claims and classes were accepted when they were written, so all that ever was allowed is, whatever
     # gates are on.
-    attribute = "dyn" if features.list_attributes else "any"
+    attribute = "dyn" if lists else "any"
     fields = {
         "driver": "string",
         "allowMultipleAllocations": "bool",
@@ -145,17 +157,6 @@ def _includes(target: Any, wanted: Any) -> bool:
         if equal(each, wanted):
             return True
     return False
-
-
-def _shown(driver: str, device: Object, features: Features) -> dict[str, Any]:
-    lists = features.list_attributes
-    return {
-        "driver": driver,
-        # The stable allocator does not know of it.
-        "allowMultipleAllocations": not features.stable and bool(device.get("allowMultipleAllocations")),
-        "attributes": _by_domain(driver, device.get("attributes"), lambda name, value: _attribute(name, value, lists)),
-        "capacity": _by_domain(driver, device.get("capacity"), _capacity),
-    }
 
 
 def _by_domain(driver: str, named: Object | None, read: Callable[[str, Any], Any]) -> DefaultMap:
