@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghostfleet.api.deviceselectors import DeviceSelector, DeviceView, SelectorError, compile_selector
+from ghostfleet.core.errors import ApiError
 from ghostfleet.languages.cel.checked import CompileError
 
 _FACTS = [json.loads(line) for line in (Path(__file__).parent / "deviceselectors.jsonl").read_text().splitlines()]
@@ -81,3 +82,16 @@ _WORDS = st.sampled_from(
 def test_any_text_is_judged_and_none_breaks_the_judge(words):
     for text in ("".join(words), " ".join(words)):
         _judged(text, _DEVICE)
+
+
+def test_the_api_refuses_a_selector_that_does_not_compile(lab):
+    spec = {"selectors": [{"cel": {"expression": "device.nope"}}]}
+    body = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": spec}
+    with pytest.raises(ApiError) as caught:
+        lab.create("deviceclasses.resource.k8s.io", body)
+    assert str(caught.value) == (
+        'DeviceClass.resource.k8s.io "gpu" is invalid: spec.selectors[0].cel.expression: Invalid value: "device.nope": '
+        "compilation failed: ERROR: <input>:1:7: undefined field 'nope'\n | device.nope\n | ......^"
+    )
+    body["spec"] = {"selectors": [{"cel": {"expression": "device.driver == 'gpu.example.com'"}}]}
+    lab.create("deviceclasses.resource.k8s.io", body)
