@@ -25,6 +25,15 @@ __all__ = ["Journal", "RunDirectory", "Timeline"]
 _RESULTS = ("sampled.json", "timeline.jsonl", "times.csv", "general.png", "detailed.png", "report.html")
 
 
+#: Steps that not every workload goes through.
+_STOOD_IN_FOR = (
+    "firstEvictionTimestamp",
+    "firstPVCBindRequestTimestamp",
+    "firstPVCBindTimestamp",
+    "backendJobCreatedTimestamp",
+)
+
+
 class RunDirectory:
     """The files of one run."""
 
@@ -106,14 +115,14 @@ class RunDirectory:
             raise LabError(f"there are no samples in {self.path} yet; `ghostfleet sample -o {self.path}` takes them")
         if not isinstance(found, list) or not all(isinstance(each, dict) and "jobName" in each for each in found):
             raise LabError(f"{self.path / 'sampled.json'} is not a list of samples")
-        return cast("list[Sample]", found)
+        return [_without_stand_ins(cast("dict[str, Any]", each)) for each in found]
 
     def earlier_samples(self) -> list[Sample]:
         """What the last sample saw, or nothing."""
         return self.samples() if (self.path / "sampled.json").exists() else []
 
     def write_samples(self, samples: Iterable[Sample]) -> None:
-        self._write("sampled.json", list(samples))
+        self._write("sampled.json", [_with_stand_ins(each) for each in samples])
 
     def timeline(self) -> Timeline:
         """Where a recorder writes marks as it goes."""
@@ -177,6 +186,23 @@ class RunDirectory:
             except orjson.JSONDecodeError as error:
                 raise LabError(f"{path}: line {number}, column {error.colno}: {error.msg}") from None
         return found
+
+
+def _with_stand_ins(sample: Sample) -> dict[str, Any]:
+    """A sample as it is written: a step that was not seen has the time of the scheduling decision, as in Run:ai's tool.
+
+    The plotter of that tool cannot read a time that is missing. `standIns` names such steps.
+    """
+    written = cast("dict[str, Any]", sample)
+    decided = sample.get("podSchedulingDecisionTimestamp")
+    missing = [step for step in _STOOD_IN_FOR if written.get(step) is None] if decided else []
+    return {**written, **dict.fromkeys(missing, decided), "standIns": missing} if missing else written
+
+
+def _without_stand_ins(written: dict[str, Any]) -> Sample:
+    for step in written.pop("standIns", ()):
+        written[step] = None
+    return cast("Sample", written)
 
 
 class _Added:
