@@ -41,9 +41,9 @@ kube:
 # plane, and the programs of Kubernetes and KWOK on our server. Without a Go toolchain (3) it says what it skips.
 e2e: $(VENV)/.installed-dev
 	sh tools/get-kubectl.sh
-	GHOSTFLEET_KUBECTL=all $(BIN)/pytest -n 2 --dist loadgroup tests/kubectl tests/parity
+	GHOSTFLEET_TESTS_KUBECTL=all $(BIN)/pytest -n 2 --dist loadgroup tests/kubectl tests/parity
 	@sh tools/kube/build.sh || test $$? -eq 3
-	GHOSTFLEET_REAL=1 $(BIN)/pytest -v tests/kube
+	GHOSTFLEET_TESTS_REAL=1 $(BIN)/pytest -v tests/kube
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .

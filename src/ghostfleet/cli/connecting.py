@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from ghostfleet.cli.completion import cluster_names
 from ghostfleet.cli.output import FAILED, WRONG_USAGE, fail
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ ClusterName = Annotated[
     str,
     typer.Option(
         "--cluster",
+        autocompletion=cluster_names,
         help="A cluster that `ghostfleet up` started. [default: $KUBECONFIG, else the cluster `default`]",
         show_default=False,
     ),

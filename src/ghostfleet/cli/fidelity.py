@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ghostfleet.cli.completion import profiles
 from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, chosen_access, interrupted, reporting
 from ghostfleet.cli.output import FAILED, WRONG_USAGE, Form, fail, print_rows, print_structure
 from ghostfleet.cli.workloads import numbers_of_jobs
@@ -44,7 +45,9 @@ def fidelity(
     docs: Annotated[
         Path | None, typer.Option(help="Write a page with both comparisons to this file.", dir_okay=False)
     ] = None,
-    profile: Annotated[str, typer.Option(help="Profile of the embedded cluster, for --real.")] = "kubernetes",
+    profile: Annotated[
+        str, typer.Option(autocompletion=profiles, help="Profile of the embedded cluster, for --real.")
+    ] = "kubernetes",
     seed: Annotated[int, typer.Option(help="Seed of all that is random.")] = 0,
     form: Annotated[Form, typer.Option("-o", "--output", help="How the comparison is printed.")] = Form.TABLE,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ghostfleet.core.changes import Object
 from ghostfleet.core.store import Store
 
-__all__ = ["SYSTEM_NAMESPACES", "announce", "bootstrap"]
+__all__ = ["SYSTEM_NAMESPACES", "announce", "bootstrap", "ensure_namespace"]
 
 SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 _SERVICE_ADDRESS = "10.96.0.1"
@@ -35,11 +35,16 @@ def _ensure(store: Store, resource: str, obj: Object) -> None:
         store.create(resource, obj)
 
 
-def _namespace(name: str) -> Object:
+def ensure_namespace(store: Store, name: str, **labels: str) -> None:
+    """Create a namespace, unless it is there."""
+    _ensure(store, "namespaces", _namespace(name, **labels))
+
+
+def _namespace(name: str, **labels: str) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "Namespace",
-        "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
+        "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name, **labels}},
         "spec": {"finalizers": ["kubernetes"]},
         "status": {"phase": "Active"},
     }

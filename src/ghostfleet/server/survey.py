@@ -10,8 +10,6 @@ from typing import Any
 import orjson
 import yaml
 
-from ghostfleet.core.clock import WallClock
-from ghostfleet.core.timestamps import age, parse_rfc3339
 from ghostfleet.server.instances import Instance, Record
 
 __all__ = ["SurveyError", "survey"]
@@ -27,7 +25,6 @@ class SurveyError(Exception):
 def survey(instance: Instance, record: Record) -> dict[str, Any]:
     """Facts about a running cluster, in the order in which a person wants them."""
     asked = _Client(instance, record)
-    running = WallClock().now() - parse_rfc3339(record.started) if record.clock == "wall" else None
     facts: dict[str, Any] = {
         "name": record.name,
         "state": "ready" if asked.text("/readyz") == "ok" else "not ready",
@@ -35,7 +32,7 @@ def survey(instance: Instance, record: Record) -> dict[str, Any]:
         "version": record.version,
         "runtime": record.runtime,
         "clock": record.clock,
-        "started": record.started + (f" ({age(running)} ago)" if running is not None else ""),
+        "started": record.started,
         "pid": record.pid,
         "kubeconfig": str(instance.kubeconfig),
     }

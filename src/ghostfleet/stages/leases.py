@@ -39,6 +39,7 @@ class Leases:
         self._listeners: list[Callable[[str, bool], None]] = []
         self._noted: dict[str, None] = {}
         self._handle: Handle | None = None
+        self._paused = False
 
     def listen(self, listener: Callable[[str, bool], None]) -> None:
         """Tell `listener(name, alive)` when a node fails or recovers."""
@@ -84,6 +85,11 @@ class Leases:
             self._note(name)
             self._tell(name, True)
 
+    def pause(self, paused: bool) -> None:
+        """Leave the writing of leases to somebody else, or take it up again."""
+        self._paused = paused
+        self.write_all()
+
     def write_all(self) -> None:
         """Let every lease show what it should."""
         for name in self._alive:
@@ -120,7 +126,7 @@ class Leases:
         """Let a lease show when it was renewed; one that is not there, or not this node's, is made."""
         node = self._store.find("nodes", "", name)
         renewed = self.renewed(name)
-        if node is None or renewed is None:
+        if self._paused or node is None or renewed is None:
             return
         lease = self._store.find(LEASES, _NAMESPACE, name)
         if lease is None:
