@@ -40,6 +40,7 @@ def stress(
     stages: Annotated[
         list[str] | None, typer.Option(autocompletion=stage_sets, help="Other stages than the mode's own.")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that ghostfleet did not write.")] = False,
     cluster: ClusterName = "",
     kubeconfig: Kubeconfig = None,
     context: Context = "",
@@ -50,6 +51,7 @@ def stress(
 
     Each trial has a fresh embedded cluster in virtual time, unless another cluster is named.
     """
+    from ghostfleet.lab.ownfiles import OwnFiles
     from ghostfleet.lab.stress import Plan, find_mode
 
     with reporting():
@@ -70,6 +72,8 @@ def stress(
         output_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         fail(f"cannot use {output_dir} as output directory: {error.strerror}", WRONG_USAGE)
+    with reporting():
+        OwnFiles(output_dir).claim(_files(plan), force=force)
     with connected_or(lambda: None, cluster, kubeconfig, context) as outside:
         _run(plan, outside, output_dir, quiet=quiet or as_json, as_json=as_json)
 
@@ -106,6 +110,12 @@ def _run(plan: Plan, outside: Cluster | None, directory: Path, *, quiet: bool, a
         typer.echo(f"Times are cluster time. Written: {directory}/stress.csv, stress.md, {picture}and pods-*.txt")
         if not drawn:
             typer.echo("No picture was drawn: matplotlib is not installed; `pip install 'ghostfleet[plots]'` brings it")
+
+
+def _files(plan: Plan) -> list[str]:
+    """What a test leaves behind."""
+    pods = [f"pods-{mode}-{jobs}.txt" for mode in plan.modes for jobs in plan.jobs]
+    return ["stress.csv", "stress.md", "stress.png", *pods]
 
 
 def _write(trials: list[Trial], directory: Path) -> None:

@@ -18,11 +18,13 @@ from typing import IO, Any, cast
 import orjson
 
 from ghostfleet.lab.errors import LabError
+from ghostfleet.lab.ownfiles import OwnFiles
 from ghostfleet.lab.records import Run, Sample, Submission
 
 __all__ = ["Journal", "RunDirectory", "Timeline"]
 
 _RESULTS = ("sampled.json", "timeline.jsonl", "times.csv", "general.png", "detailed.png", "report.html")
+_FILES = ("run.json", "submitted.json", "submitted.journal", *_RESULTS)
 
 
 #: Steps that not every workload goes through.
@@ -39,6 +41,8 @@ class RunDirectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        #: Which files in it are ours.
+        self.own = OwnFiles(path)
 
     # -- being there -------------------------------------------------------------------------------------------------
 
@@ -49,6 +53,14 @@ class RunDirectory:
         except OSError as error:
             raise LabError(f"cannot use {self.path} as output directory: {error.strerror}") from error
 
+    def check_own(self) -> None:
+        """Raise a LabError when a file that a run would write is somebody else's."""
+        self.own.check(_FILES)
+
+    def claim(self) -> None:
+        """Take for ours all files that a run writes."""
+        self.own.claim(_FILES, force=True)
+
     def require(self) -> None:
         """A directory that is read from must exist."""
         if not self.path.is_dir():
@@ -56,8 +68,9 @@ class RunDirectory:
 
     def clear(self) -> None:
         """Forget an earlier run."""
-        for name in ("run.json", "submitted.json", "submitted.journal", *_RESULTS):
+        for name in _FILES:
             (self.path / name).unlink(missing_ok=True)
+        self.own.forget()
 
     # -- what was asked for ------------------------------------------------------------------------------------------
 
