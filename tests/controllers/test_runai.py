@@ -36,7 +36,6 @@ class Lab:
         self.store = self.cluster.store
         self.clock = self.cluster.clock
         add_nodes(self.cluster, NodeShape(count=nodes, gpus=8, fake_taint=False))
-        self.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, "")
         self.run(1)
 
     def create(self, key, obj, namespace=NAMESPACE):
