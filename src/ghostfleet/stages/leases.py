@@ -105,10 +105,8 @@ class Leases:
         return now - (now - self._start) % self._period
 
     def _renew(self) -> None:
-        self._handle = None
+        self._handle = self._store.clock.call_later(self._period, self._renew) if self._alive else None
         self.write_all()
-        if self._alive:
-            self._handle = self._store.clock.call_later(self._period, self._renew)
 
     def _note(self, name: str) -> None:
         """Write a lease soon: whoever calls here may have been told of a change just now."""
