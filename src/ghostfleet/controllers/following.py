@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
+from ghostfleet.controllers.repairing import is_overwritten
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.store import Store
@@ -101,6 +102,10 @@ class Followed(Generic[R]):
             record = self._records.get(new["metadata"]["uid"])
             if record is not None:
                 record.look_at(new)
+                self._add(record.key)
+        elif is_overwritten(change):
+            record = self._records.get(new["metadata"]["uid"])
+            if record is not None:
                 self._add(record.key)
 
     def _take(self, owner: Object, old: Object | None, new: Object | None) -> None:

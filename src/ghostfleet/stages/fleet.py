@@ -25,6 +25,7 @@ from ghostfleet.stages.leases import Leases
 from ghostfleet.stages.performing import Performer, Recorder
 from ghostfleet.stages.player import Player
 from ghostfleet.stages.pods import NodeRules, PodRules
+from ghostfleet.stages.readiness import Readiness
 from ghostfleet.stages.settings import Settings
 from ghostfleet.stages.stage import Stage
 from ghostfleet.stages.templating import Surroundings
@@ -61,6 +62,7 @@ class Fleet:
         surroundings = Surroundings(clock, self._addresses, self._nodes.node, f"v{settings.compatibility}.0")
         behaviour = Behaviour(store, streams.seed, self._warn, commands=settings.commands)
         self._pods = PodRules(store, settings, self._nodes, self._addresses, capacity, behaviour, recorder)
+        Readiness(store, self._pods.may_play)
         performer = Performer(api, surroundings, recorder)
         rng = streams.stream("stages")
         self.player = Player(api, performer, rng, self._warn, reevaluate=settings.reevaluate)

@@ -14,6 +14,7 @@ from ghostfleet.controllers.definitions import DEFINITIONS
 from ghostfleet.controllers.events import Recorder
 from ghostfleet.controllers.kubeflow import PYTORCH_JOBS
 from ghostfleet.controllers.pods import controller_of
+from ghostfleet.controllers.repairing import is_overwritten
 from ghostfleet.controllers.runai.casting import Cast, Caster
 from ghostfleet.controllers.runai.definitions import DISTRIBUTED, INTERACTIVE, RUNAI_JOBS, TRAINING, WORKLOADS
 from ghostfleet.controllers.runai.offspring import claim_of, name_of, pytorch_job_of, runai_job_of
@@ -75,7 +76,8 @@ class WorkloadController:
     # -- taking note -------------------------------------------------------------------------------------------------
 
     def _notice(self, change: Change) -> None:
-        if change.new is not None and (change.old is None or change.old["spec"] is not change.new["spec"]):
+        fresh = change.old is None or (change.new is not None and change.old["spec"] is not change.new["spec"])
+        if fresh or is_overwritten(change):
             self._workers.add(Key(change.resource, change.namespace, change.name))
 
     def _notice_job(self, change: Change) -> None:
