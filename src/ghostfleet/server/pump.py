@@ -22,6 +22,8 @@ _log = logging.getLogger(__name__)
 _HELPING = 16
 _LONGEST_TURN = 0.005
 _LOOK_SECONDS = 1.0
+#: So many of the innermost calls are shown of what is being done.
+_FRAMES = 12
 
 
 class Pump:
@@ -78,7 +80,7 @@ class Pump:
 
         def stack() -> str:
             frame = sys._current_frames().get(thread)
-            return "".join(traceback.format_stack(frame)) if frame is not None else ""
+            return "".join(traceback.format_stack(frame, _FRAMES)) if frame is not None else ""
 
         while not self._stopped:
             self._clock.watchdog.look(*self._clock.lag(), stack)
