@@ -70,14 +70,14 @@ def has(obj: dict, kind: str) -> bool:
 class Scene:
     """A small cluster on a virtual clock with a bit of everything in it."""
 
-    def __init__(self) -> None:
-        self.cluster = Cluster()
+    def __init__(self, make: Make | None = None, replicas: int = 3) -> None:
+        self.cluster = Cluster(make=make)
         add_nodes(self.cluster, NodeShape(count=3, gpus=8, fake_taint=False))
         self.run(2)
         self.create("daemonsets.apps", "daemon", {"selector": selector("daemon"), "template": template("daemon")})
         for kind in ("deployments.apps", "replicasets.apps", "statefulsets.apps"):
             app = kind.partition(".")[0]
-            self.create(kind, app, {"replicas": 3, "selector": selector(app), "template": template(app)})
+            self.create(kind, app, {"replicas": replicas, "selector": selector(app), "template": template(app)})
         self.create(
             "replicationcontrollers", "old", {"replicas": 2, "selector": {"app": "old"}, "template": template("old")}
         )
@@ -88,6 +88,10 @@ class Scene:
         for app in ("daemon", "deployments"):
             self.create("services", app, {"selector": {"app": app}, "ports": [{"port": 80}]})
             self.create("poddisruptionbudgets.policy", app, {"minAvailable": 1, "selector": selector(app)})
+        master = {"replicas": 1, "template": {**job, "spec": {"containers": [{"name": "pytorch", "image": "b"}]}}}
+        self.create("pytorchjobs.kubeflow.org", "torch", {"pytorchReplicaSpecs": {"Master": master}})
+        workload = {"image": {"value": "b"}, "name": {"value": "train"}, "annotations": {"items": {}}}
+        self.create("trainingworkloads.run.ai", "train", workload)
         self.create("resourcequotas", "quota", {"hard": {"pods": "100"}})
         self.create(
             "customresourcedefinitions.apiextensions.k8s.io",
@@ -180,6 +184,26 @@ def test_pods_that_stayed_on_a_failed_node_are_ready_again_when_it_is_back(scene
     assert not node["spec"].get("taints")
 
 
+def test_a_node_that_comes_back_while_its_pods_are_being_marked_has_none_that_stays_so() -> None:
+    scene = Scene(Make(profile="kubernetes"), replicas=90)
+    pods = cluster_pods(scene)
+    assert len(pods) > 90
+
+    def marked() -> int:
+        return sum(not has(each, "Ready") for each in cluster_pods(scene))
+
+    scene.cluster.fleet.fail_node("kwok-node-1")
+    while marked() == 0:
+        scene.cluster.clock.run(scene.cluster.clock.now() + SECOND // 10)
+    scene.cluster.fleet.recover_node("kwok-node-1")
+    scene.run(60)
+    assert marked() == 0
+
+
+def cluster_pods(scene: Scene) -> list[dict]:
+    return [each for each in scene.cluster.store.list("pods") if each["status"].get("phase") == "Running"]
+
+
 def test_a_node_that_is_removed_and_made_again_has_its_daemons_and_a_lease_of_its_own(scene: Scene) -> None:
     scene.cluster.fleet.fail_node("kwok-node-0")
     scene.run(60)
@@ -203,6 +227,9 @@ OVERWRITTEN = {
     "cronjobs.batch": ("cron", {"active": [{"kind": "Job", "name": "nobody"}]}),
     "poddisruptionbudgets.policy": ("daemon", {"currentHealthy": 77}),
     "resourcequotas": ("quota", {"used": {"pods": "77"}}),
+    "pytorchjobs.kubeflow.org": ("torch", {"replicaStatuses": {"Master": {"active": 77}}}),
+    "trainingworkloads.run.ai": ("train", {"phase": "Unheard"}),
+    "runaijobs.run.ai": ("train", {"active": 77}),
     "nodes": ("kwok-node-0", {"conditions": [{"type": "Ready", "status": "False"}]}),
     DEFINITIONS: (
         "foos.example.com",

@@ -8,7 +8,6 @@ import pytest
 
 from ghostfleet.controllers.queue import WorkQueue
 from ghostfleet.controllers.workers import Workers
-from ghostfleet.core.bucket import Bucket
 from ghostfleet.core.changes import Change
 from ghostfleet.core.clock import SECOND, WallClock, pause
 from ghostfleet.core.store import Store
@@ -21,7 +20,7 @@ def test_a_component_is_named_by_its_layer_and_module() -> None:
     leases = Leases(Store(WallClock()))
     assert component_of(leases.write_all) == "stages.leases"
     assert component_of(partial(partial(leases.renewed, name="x"))) == "stages.leases"
-    assert component_of(Bucket.find) == "core.bucket"
+    assert component_of(pause) == "core.clock"
     assert component_of(lambda: None) == __name__
     assert component_of([].append) == "unknown"
 

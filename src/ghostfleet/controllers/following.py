@@ -98,14 +98,10 @@ class Followed(Generic[R]):
             self._begin(new)
         elif new is None:
             self.forget(old)
-        elif new["spec"] is not old["spec"]:
+        elif new["spec"] is not old["spec"] or is_overwritten(change):
             record = self._records.get(new["metadata"]["uid"])
             if record is not None:
                 record.look_at(new)
-                self._add(record.key)
-        elif is_overwritten(change):
-            record = self._records.get(new["metadata"]["uid"])
-            if record is not None:
                 self._add(record.key)
 
     def _take(self, owner: Object, old: Object | None, new: Object | None) -> None:

@@ -18,8 +18,7 @@ __all__ = ["LAGGING_AFTER", "SLOW_AFTER", "Watchdog", "component_of"]
 
 _log = logging.getLogger(__name__)
 
-#: A callback that takes longer is slow. Estimated: the longest of a healthy cluster, a scheduler's turn among 10,000
-#: nodes, takes a tenth of it.
+#: A callback that takes longer is slow. Estimated: clients notice that their requests wait.
 SLOW_AFTER = 1.0
 #: A clock that is further behind lags. Estimated: well above what a busy machine or a collection of garbage costs.
 LAGGING_AFTER = 2.0
