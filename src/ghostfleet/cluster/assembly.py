@@ -103,7 +103,7 @@ class Cluster:
         if dispatcher is not None and not dispatcher.switch("cluster.success-criteria"):
             # Jobs end as in the Kubernetes that this dispatcher was made for.
             profile = profile.replaced(job__success_criteria=False)
-        return Workloads(self.store, profile, self.fleet)
+        return Workloads(self.api, profile, self.fleet)
 
     def _make_operators(self) -> tuple[Awaiting, ...]:
         """The parts that bring kinds of their own; their controllers are loaded when one of these is used."""
@@ -131,7 +131,7 @@ class Cluster:
         """What controllers that make pods share; without the workload controllers each has its own."""
         if self._workloads is not None:
             return self._workloads.routes, self._workloads.creator
-        return PodRoutes(self.store), PodCreator(self.store)
+        return PodRoutes(self.store), PodCreator(self.store, self.api.admission)
 
     def _start_schedulers(self) -> None:
         if "scheduler" in self.make.without and not self.make.schedulers:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ghostfleet.api.podtemplates import PodTemplates
 from ghostfleet.api.quotas import charge_quotas
 from ghostfleet.controllers.definitions import DEFINITIONS
 from ghostfleet.controllers.events import Recorder
@@ -58,11 +59,13 @@ _RESOURCES = {
 class WorkloadController:
     """Turns the workloads of one store into jobs."""
 
-    def __init__(self, store: Store, profile: Profile) -> None:
+    def __init__(self, store: Store, templates: PodTemplates, profile: Profile) -> None:
         client = profile.limiter("runai-workload-controller")
         self._store = store
         self._recorder = Recorder(store, "workload-controller", profile, client)
-        self._casters = {resource: Caster("pytorch" if resource == DISTRIBUTED else "main") for resource in WORKLOADS}
+        self._casters = {
+            resource: Caster("pytorch" if resource == DISTRIBUTED else "main", templates) for resource in WORKLOADS
+        }
         self._workers: Workers[Key] = Workers(
             store.clock, self._sync, count=profile.number("runai-workload.workers"), client=client
         )
