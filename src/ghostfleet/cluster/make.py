@@ -37,6 +37,8 @@ class Make:
     schedulers: Sequence[str] = ()
     #: The dispatcher in front of the schedulers, by its profile; "" is none.
     dispatcher: str = ""
+    #: Run:ai projects beside the default one.
+    projects: Sequence[str] = ()
     #: Parts that are left out.
     without: frozenset[str] = frozenset()
 
