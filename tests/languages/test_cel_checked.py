@@ -101,3 +101,28 @@ def test_the_cost_of_loops_is_limited():
 )
 def test_types_are_read_as_they_are_written(text):
     assert str(read_type(text)) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'a'" + ".replace('a', 'aaaaaaaaaa')" * 200 + " == ''",
+        "cel.bind(a, 'x'," * 1 + "".join(f"cel.bind({chr(98 + n)}, {chr(97 + n)} + {chr(97 + n)}, " for n in range(24))
+        + "y" + ")" * 25 + " == ''",
+        "lists.range(900000).distinct().size() == 0",
+        "lists.range(1000000000).size() == 0",
+        "lists.range(200000).map(x, [x, x, x]).size() == 0",
+        "lists.range(100000).map(x, string(x)).join('aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa') == ''",
+        "'%.999999999f'.format([1.0]) == ''",
+        "lists.range(3000).all(x, lists.range(3000).all(y, x + y >= 0))",
+    ],
+)  # fmt: skip
+def test_hostile_expressions_end_soon(text):
+    with pytest.raises(CelError):
+        _value(text)
+
+
+def test_long_chains_of_conditions_are_no_deep_nesting():
+    assert _value(" && ".join(["1 < 2"] * 1000)) is True
+    with pytest.raises(CompileError, match="recursion limit exceeded"):
+        _environment().compile("(" * 2000 + "1" + ")" * 2000)

@@ -175,12 +175,12 @@ class _Parser:
         return self.logic("&&", lambda: self.binary(0))
 
     def logic(self, operator: str, below: Callable[[], Node]) -> Node:
-        left = below()
+        terms, places = [below()], []
         while self.at(operator):
-            here = self.here
+            places.append(self.here)
             self.place += 1
-            left = Call(f"_{operator}_", (left, below()), at=here)
-        return left
+            terms.append(below())
+        return _balanced(f"_{operator}_", terms, places)
 
     def binary(self, level: int) -> Node:
         below: Callable[[], Node] = self.unary if level == len(_LEVELS) - 1 else lambda: self.binary(level + 1)
@@ -298,6 +298,15 @@ class _Parser:
             if not self.at("}"):
                 self.expect(",")
         return tuple(found)
+
+
+def _balanced(function: str, terms: list[Node], places: list[int]) -> Node:
+    """A chain of `&&` or `||` as a tree that is no deeper than it has to be: people write long ones."""
+    if len(terms) == 1:
+        return terms[0]
+    half = len(terms) // 2
+    left = _balanced(function, terms[:half], places[: half - 1])
+    return Call(function, (left, _balanced(function, terms[half:], places[half:])), at=places[half - 1])
 
 
 def _number(text: str, at: int, negative: bool = False) -> Any:

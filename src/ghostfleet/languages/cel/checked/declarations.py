@@ -2,7 +2,8 @@
 
 A *function* has *overloads*, each with a signature such as `(string) -> int` or, as a *member* behind a dot,
 `list(A).(A) -> bool`, and a Python function that does it. A *library* is a list of functions. What an overload costs
-is a number, or a function of its arguments and its result; 1 unless said otherwise.
+is a function of its arguments, which is asked before the call, so that nothing is done that may not be; 1 unless there
+is such a function.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ghostfleet.languages.cel.checked.types import Type, read_type
 
 __all__ = ["Cost", "Function", "Overload", "function", "functions_of", "overload"]
 
-Cost = Callable[[Sequence[Any], Any], int]
+Cost = Callable[[Sequence[Any]], int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from ghostfleet.languages.cel.checked.checker import check
 from ghostfleet.languages.cel.checked.declarations import Function, functions_of
 from ghostfleet.languages.cel.checked.expressions import expand
 from ghostfleet.languages.cel.checked.issues import CompileError, Issues, syntax_message
-from ghostfleet.languages.cel.checked.plan import Step, has_loop, planned
+from ghostfleet.languages.cel.checked.plan import Step, planned
 from ghostfleet.languages.cel.checked.types import Type, read_type
 from ghostfleet.languages.cel.checked.validators import validate
 from ghostfleet.languages.cel.parser import SyntaxProblem, parse
@@ -110,13 +110,13 @@ class Environment:
         if issues:
             raise CompileError(f"compilation failed: {issues}")
         constants = {name: TypeName(name) for name in _TYPES}
-        # Without a loop every part is evaluated once at most, which costs less than any limit allows.
-        limit = self.cost_limit if has_loop(expr) else 0
         names = tuple(self.variables)
         try:
-            step, size = planned(expr, names, constants, limit)
+            step, size = planned(expr, names, constants, self.cost_limit)
         except CelError as error:
             raise CompileError(f"program instantiation failed: {error}") from None
+        except RecursionError:
+            raise CompileError("compilation failed: expression recursion limit exceeded") from None
         return Checked(text, expr.type, step, size, names)
 
 

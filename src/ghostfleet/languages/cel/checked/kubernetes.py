@@ -20,7 +20,11 @@ from ghostfleet.languages.cel.checked.library.strings import STRINGS
 
 __all__ = ["kubernetes_environment"]
 
+#: what one evaluation may cost (k8s.io/apiserver/pkg/apis/cel, PerCallLimit)
+_PER_CALL_LIMIT = 1_000_000
+
 
 @cache
 def kubernetes_environment() -> Environment:
-    return Environment(functions_of(STANDARD, LISTS, OPTIONALS, QUANTITIES, NETWORKS, STRINGS, SEMVERS, FORMATS))
+    libraries = (STANDARD, LISTS, OPTIONALS, QUANTITIES, NETWORKS, STRINGS, SEMVERS, FORMATS)
+    return Environment(functions_of(*libraries), cost_limit=_PER_CALL_LIMIT)

@@ -35,7 +35,7 @@ from ghostfleet.languages.cel.checked.expressions import (
 from ghostfleet.languages.cel.checked.values import CostExceeded, Failure, accepts, equal, size_of, type_name
 from ghostfleet.languages.cel.values import CelError, Uint
 
-__all__ = ["Frame", "Step", "has_loop", "planned"]
+__all__ = ["Frame", "Step", "is_in_list", "planned"]
 
 Frame = list[Any]
 Step = Callable[[Frame], Any]
@@ -46,26 +46,6 @@ _LIST_COST, _MAP_COST = 10, 30
 _TRAVERSAL = 0.1
 #: functions of one literal whose value is known at once
 _FOLDED = ("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")
-
-
-def has_loop(expr: Expr) -> bool:
-    """Whether some part of an expression is evaluated more than once."""
-    match expr:
-        case Comprehension():
-            return (
-                not isinstance(expr.condition, Const)
-                or expr.condition.value is True
-                or any(map(has_loop, (expr.init, expr.result)))
-            )
-        case CallExpr():
-            return any(map(has_loop, expr.args)) or (expr.target is not None and has_loop(expr.target))
-        case Select():
-            return has_loop(expr.operand)
-        case ListExpr():
-            return any(map(has_loop, expr.elements))
-        case MapExpr():
-            return any(has_loop(each) for entry in expr.entries for each in entry)
-    return False
 
 
 def is_constant(expr: Expr) -> bool:
@@ -237,9 +217,8 @@ class _Planner:
 
         def run(frame: Frame) -> Any:
             values = [step(frame) for step in steps]
-            result = call(*values)
-            pay(frame, cost(values, result) if cost is not None else 1, limit)
-            return result
+            pay(frame, cost(values) if cost is not None else 1, limit)
+            return call(*values)
 
         return run
 
@@ -252,10 +231,9 @@ class _Planner:
             values = [step(frame) for step in steps]
             for each, fits in tests:
                 if all(test(value) for test, value in zip(fits, values, strict=True)):
-                    result = each.call(*values)
                     if limit:
-                        pay(frame, each.cost(values, result) if each.cost is not None else 1, limit)
-                    return result
+                        pay(frame, each.cost(values) if each.cost is not None else 1, limit)
+                    return each.call(*values)
             raise no_overload(name, values)
 
         return run
@@ -354,6 +332,13 @@ class _Planner:
         self.slots = result_slots
         result = self.plan(expr.result)
         self.slots = outer
+        collects = _collected(expr)
+        if collects is not None:
+            self.slots = {**result_slots, **dict(zip(expr.variables, variables, strict=True))}
+            test = None if collects[0] is None else self.plan(collects[0])
+            element = self.plan(collects[1])
+            self.slots = outer
+            return self.collecting(whole, variables, test, element)
         if isinstance(expr.condition, Const) and expr.condition.value is False:
 
             def bind(frame: Frame) -> Any:
@@ -375,9 +360,46 @@ class _Planner:
 
         return run
 
+    def collecting(self, whole: Step, variables: list[int], test: Step | None, element: Step) -> Step:
+        """A loop that makes a list of what passes a test: it is appended to, not made anew each time."""
+        limit = self.limit
+
+        def run(frame: Frame) -> list[Any]:
+            made: list[Any] = []
+            for values in elements(whole(frame), len(variables)):
+                for slot, value in zip(variables, values, strict=True):
+                    frame[slot] = value
+                if limit:
+                    pay(frame, 1 if test is not None else 0, limit)
+                if test is not None:
+                    passed = test(frame)
+                    if type(passed) is not bool:
+                        raise CelError("no such overload")
+                    if not passed:
+                        continue
+                if limit:
+                    pay(frame, _LIST_COST + 2, limit)
+                made.append(element(frame))
+            return made
+
+        return run
+
     def slot(self) -> int:
         self.size += 1
         return self.size - 1
+
+
+def _collected(expr: Comprehension) -> tuple[Expr | None, Expr] | None:
+    """The test and the element of a loop that only collects, as `map` and `filter` do."""
+    step, test = expr.step, None
+    if isinstance(step, CallExpr) and step.function == "_?_:_" and isinstance(step.args[2], Ident):
+        test, step = step.args[0], step.args[1]
+    if not isinstance(expr.init, ListExpr) or expr.init.elements or not isinstance(step, CallExpr):
+        return None
+    if step.function != "_+_" or not isinstance(step.args[0], Ident) or step.args[0].name != expr.accumulator:
+        return None
+    added = step.args[1]
+    return (test, added.elements[0]) if isinstance(added, ListExpr) and len(added.elements) == 1 else None
 
 
 def is_in_list(value: Any, whole: list[Any]) -> bool:

@@ -15,6 +15,8 @@ __all__ = ["CLAUSES", "clauses", "format_text", "unknown_clause"]
 _CLAUSE = re.compile(r"%(?:%|(?:\.(\d+))?(.?))", re.DOTALL)
 #: digits after the dot if none are asked for
 _PRECISION = 6
+#: more would only be a cost
+_MOST_DIGITS = 1000
 
 
 _HEX = ("only integers, byte buffers, and strings can be formatted as hex", ("int", "uint", "string", "bytes"))
@@ -59,6 +61,8 @@ def format_text(text: str, values: list[Any]) -> str:
         if not remaining:
             raise CelError(f"index {len(values)} out of range")
         precision = _PRECISION if match[1] is None else int(match[1])
+        if precision > _MOST_DIGITS:
+            raise CelError(f"error while converting precision to integer: {precision} is more than {_MOST_DIGITS}")
         return _VERBS[verb](remaining.pop(0), precision)
 
     return _CLAUSE.sub(clause, text)

@@ -21,7 +21,7 @@ _LIST_COST = 11
 _MOST_ELEMENTS = 1_000_000
 
 
-def _size(values: Sequence[Any], _: Any) -> int:
+def _size(values: Sequence[Any]) -> int:
     return size_of(values[0])
 
 
@@ -122,16 +122,29 @@ def _map_merge(whole: dict[Any, Any], more: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def _pairs(factor: int) -> Cost:
-    return lambda values, _: size_of(values[0]) * size_of(values[1]) * factor + 1
+    return lambda values: size_of(values[0]) * size_of(values[1]) * factor + 1
 
 
-def _made(_: Sequence[Any], result: Any) -> int:
-    """Making a list, and going through it once."""
-    return _LIST_COST + size_of(result)
+def _made(values: Sequence[Any]) -> int:
+    """Making a list as long as another."""
+    return _LIST_COST + size_of(values[0])
 
 
-def _made_by_pairs(values: Sequence[Any], _: Any) -> int:
-    return _LIST_COST + 2 * size_of(values[0]) ** 2
+def _made_flat(values: Sequence[Any]) -> int:
+    return _LIST_COST + sum(len(each) if type(each) is list else 1 for each in values[0])
+
+
+def _made_slice(values: Sequence[Any]) -> int:
+    return _LIST_COST + max(0, min(int(values[2]), size_of(values[0])) - max(int(values[1]), 0))
+
+
+def _made_range(values: Sequence[Any]) -> int:
+    return _LIST_COST + max(0, int(values[0]))
+
+
+def _made_by_pairs(values: Sequence[Any]) -> int:
+    size = size_of(values[0])
+    return _LIST_COST + 2 * size * size
 
 
 LISTS: list[Function] = [
@@ -141,17 +154,17 @@ LISTS: list[Function] = [
     function("min", *_each("list(T).() -> T", _extreme("min", min))),
     function("indexOf", overload("list(A).(A) -> int", _index_of, _size)),
     function("lastIndexOf", overload("list(A).(A) -> int", _last_index_of, _size)),
-    function("slice", overload("list(A).(int, int) -> list(A)", _slice, _made)),
+    function("slice", overload("list(A).(int, int) -> list(A)", _slice, _made_slice)),
     function(
         "flatten",
-        overload("list(list(A)).() -> list(A)", _flatten, _made),
-        overload("list(dyn).(int) -> list(dyn)", _flatten, _made),
+        overload("list(list(A)).() -> list(A)", _flatten, _made_flat),
+        overload("list(dyn).(int) -> list(dyn)", _flatten, _made_flat),
     ),
     function("sort", *_each("list(T).() -> list(T)", lambda values: _sorted_by(values, values), _made_by_pairs)),
     function("@sortByAssociatedKeys", *_each("list(A).(list(T)) -> list(A)", _sorted_by, _made_by_pairs)),
-    function("lists.range", overload("(int) -> list(int)", _range, _made)),
+    function("lists.range", overload("(int) -> list(int)", _range, _made_range)),
     function("reverse", overload("list(A).() -> list(A)", lambda values: values[::-1], _made)),
-    function("distinct", overload("list(A).() -> list(A)", _distinct, lambda values, _: max(1, len(values[0]) ** 2))),
+    function("distinct", overload("list(A).() -> list(A)", _distinct, _made_by_pairs)),
     function("sets.contains", overload("(list(A), list(A)) -> bool", _contains, _pairs(1))),
     function(
         "sets.equivalent",

@@ -42,23 +42,23 @@ def _unevaluated(*_: Any) -> Any:
     raise AssertionError("made by the plan")
 
 
-def _shorter(values: Sequence[Any], _: Any) -> int:
+def _shorter(values: Sequence[Any]) -> int:
     return math.ceil(min(size_of(values[0]), size_of(values[1])) * _TRAVERSAL)
 
 
-def _both(values: Sequence[Any], _: Any) -> int:
+def _both(values: Sequence[Any]) -> int:
     return math.ceil((size_of(values[0]) + size_of(values[1])) * _TRAVERSAL)
 
 
-def _first(values: Sequence[Any], _: Any) -> int:
+def _first(values: Sequence[Any]) -> int:
     return math.ceil(size_of(values[0]) * _TRAVERSAL)
 
 
-def _product(values: Sequence[Any], _: Any) -> int:
+def _product(values: Sequence[Any]) -> int:
     return math.ceil(size_of(values[0]) * _TRAVERSAL) * math.ceil(size_of(values[1]) * _TRAVERSAL)
 
 
-def matching_cost(values: Sequence[Any], _: Any) -> int:
+def matching_cost(values: Sequence[Any]) -> int:
     return math.ceil((1 + size_of(values[0])) * _TRAVERSAL) * math.ceil(size_of(values[1]) * _PATTERN)
 
 
@@ -87,7 +87,7 @@ def _comparison(operator: str) -> Function:
     )
 
 
-def _listed(values: Sequence[Any], _: Any) -> int:
+def _listed(values: Sequence[Any]) -> int:
     return size_of(values[1])
 
 

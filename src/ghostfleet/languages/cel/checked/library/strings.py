@@ -32,9 +32,28 @@ _QUOTED = {
 }
 
 
-def _traversal(values: Sequence[Any], _: Any) -> int:
+def _traversal(values: Sequence[Any]) -> int:
     """Going through the first text once, at a tenth of its length."""
     return math.ceil(size_of(values[0]) * 0.1)
+
+
+def _joining(values: Sequence[Any]) -> int:
+    """Making a text of several."""
+    separators: int = len(values[1]) * len(values[0]) if len(values) > 1 else 0
+    return math.ceil((sum(map(size_of, values[0])) + separators) * 0.1)
+
+
+def _formatting(values: Sequence[Any]) -> int:
+    return math.ceil((len(values[0]) + sum(map(size_of, values[1]))) * 0.1)
+
+
+def _replacing(values: Sequence[Any]) -> int:
+    """Going through a text, and making one of what comes out, which may be much longer."""
+    text, old, new = values[:3]
+    found: int = text.count(old)
+    if len(values) > 3 and values[3] >= 0:
+        found = min(found, values[3])
+    return math.ceil(max(len(text), len(text) + found * (len(new) - len(old))) * 0.1)
 
 
 def _in_range(place: int, limit: int) -> None:
@@ -129,8 +148,8 @@ STRINGS: list[Function] = [
     function("lowerAscii", overload("string.() -> string", lambda text: text.translate(_LOWER), _traversal)),
     function(
         "replace",
-        overload("string.(string, string) -> string", _replace, _traversal),
-        overload("string.(string, string, int) -> string", _replace, _traversal),
+        overload("string.(string, string) -> string", _replace, _replacing),
+        overload("string.(string, string, int) -> string", _replace, _replacing),
     ),
     function(
         "split",
@@ -144,12 +163,12 @@ STRINGS: list[Function] = [
     ),
     function("trim", overload("string.() -> string", lambda text: text.strip(_SPACE), _traversal)),
     function("upperAscii", overload("string.() -> string", lambda text: text.translate(_UPPER), _traversal)),
-    function("format", overload("string.(list(dyn)) -> string", format_text, _traversal)),
+    function("format", overload("string.(list(dyn)) -> string", format_text, _formatting)),
     function("strings.quote", overload("(string) -> string", _quote, _traversal)),
     function(
         "join",
-        overload("list(string).() -> string", _join, lambda _, result: math.ceil(len(result) * 0.1)),
-        overload("list(string).(string) -> string", _join, lambda _, result: math.ceil(len(result) * 0.1)),
+        overload("list(string).() -> string", _join, _joining),
+        overload("list(string).(string) -> string", _join, _joining),
     ),
     function("find", overload("string.(string) -> string", _find, matching_cost)),
     function(
