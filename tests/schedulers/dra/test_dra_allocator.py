@@ -246,3 +246,11 @@ def test_the_first_alternative_scores_best():
     spec = ClaimSpec({"requests": [{"name": "req", "firstAvailable": subs}]})
     for name, score in (("a", 8), ("b", 7)):
         assert first_available_score(spec, {"devices": {"results": [{"request": f"req/{name}"}]}}) == score
+
+
+def test_a_pod_that_asks_for_more_than_can_be_searched_is_told_so():
+    claims = [_claim(str(place), count=32) for place in range(60)]
+    devices = [f"gpu-{place}" for place in range(60 * 32)]
+    with pytest.raises(AllocationTimeout, match="too many devices are asked for at once"):
+        _devices(_allocator(_slice(devices=devices)), *claims)
+    assert _devices(_allocator(_slice(devices=devices)), *claims[:8]) is not None

@@ -65,14 +65,13 @@ class _Answer:
         versions: Sequence[int],
         classes: Mapping[str, Object],
         found: list[_Found] | None,
-        results: list[Result] | None,
     ) -> None:
         self._pools = pools
         self._versions = versions
         self._classes = classes
         self.found = found
         #: these can be given again, unless they have share IDs, which are new each time
-        self.results = results
+        self.results: list[Result] | None = None
 
     def holds(self, pools: Sequence[Pool], versions: Sequence[int], classes: Callable[[str], Object]) -> bool:
         if self._pools is not pools or self._versions != versions:
@@ -115,7 +114,7 @@ class Allocator:
             if len(known) >= _MOST_ANSWERS:
                 known.clear()
             found = self._search(node, pools, claims)
-            answer = known[claims.key] = _Answer(pools, versions, self._classes_of(claims), found, None)
+            answer = known[claims.key] = _Answer(pools, versions, self._classes_of(claims), found)
         if answer.found is None or answer.results is not None:
             return answer.results
         results = [

@@ -91,7 +91,9 @@ class Inventory:
     def __init__(self, features: Features, slices: Iterable[Object] = ()) -> None:
         self.features = features
         self._slices: dict[Hashable, Slice] = {}
+        #: when each slice came first
         self._order: dict[Hashable, int] = {}
+        self._count = 0
         self._pools: dict[PoolID, _Members] = {}
         self._on_node: dict[str, dict[PoolID, int]] = {}
         #: pools with slices of no particular node, which have to be asked about every node
@@ -112,8 +114,10 @@ class Inventory:
     def put(self, resource_slice: Object, key: Hashable = None) -> None:
         """Adds a slice, or replaces the one of this key, which is its name if none is given."""
         slice_ = Slice(resource_slice, key)
-        self.remove(slice_.key)
-        self._order.setdefault(slice_.key, len(self._order))
+        self._take_out(slice_.key)
+        if slice_.key not in self._order:
+            self._count += 1
+            self._order[slice_.key] = self._count
         self._slices[slice_.key] = slice_
         members = self._pools.setdefault(slice_.pool, _Members())
         members.slices[slice_.key] = slice_
@@ -131,6 +135,10 @@ class Inventory:
         self._forget(members, slice_)
 
     def remove(self, key: Hashable) -> None:
+        self._take_out(key)
+        self._order.pop(key, None)
+
+    def _take_out(self, key: Hashable) -> None:
         slice_ = self._slices.pop(key, None)
         if slice_ is None:
             return

@@ -105,6 +105,8 @@ class Search:
             return self._claim(0)
         except _TooMany:
             raise AllocationError("allocation max size exceeded") from None
+        except RecursionError:
+            raise AllocationTimeout("too many devices are asked for at once") from None
 
     def _claim(self, claim_index: int) -> bool:
         return claim_index == len(self._claims) or self._request(claim_index, 0)
