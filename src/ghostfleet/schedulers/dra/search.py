@@ -27,6 +27,8 @@ __all__ = ["MOST_DEVICES", "Search", "SearchedClaim", "Taken", "Wanted"]
 
 #: how many devices one claim can hold (resource.k8s.io, AllocationResultsMaxSize)
 MOST_DEVICES = 32
+#: calls within calls of a search: Python has an end to them, at 1,000 unless it is told otherwise
+_DEEPEST = 700
 
 
 class Wanted:
@@ -73,6 +75,11 @@ class SearchedClaim:
         #: which alternative of each request was taken
         self.chosen = [0] * len(requests)
 
+    @property
+    def depth(self) -> int:
+        """How many calls within calls the search for it may take."""
+        return 2 + sum(2 + max(wanted.count for wanted in alternatives) for alternatives in self.requests)
+
 
 class Search:
     """One search, for the claims of one pod on one node."""
@@ -101,12 +108,12 @@ class Search:
 
     def run(self) -> bool:
         """Whether devices were found for all claims; they are in `taken` of each then."""
+        if sum(claim.depth for claim in self._claims) > _DEEPEST:
+            raise AllocationTimeout("too many devices are asked for at once")
         try:
             return self._claim(0)
         except _TooMany:
             raise AllocationError("allocation max size exceeded") from None
-        except RecursionError:
-            raise AllocationTimeout("too many devices are asked for at once") from None
 
     def _claim(self, claim_index: int) -> bool:
         return claim_index == len(self._claims) or self._request(claim_index, 0)
