@@ -110,6 +110,7 @@ _CONVERSIONS = {
     "bytes": "type conversion error from Bytes to 'bool'",
     "list": "type conversion error from list to 'bool'",
     "map": "type conversion error from map to 'bool'",
+    "kubernetes.Semver": "type conversion error from 'Semver' to 'bool'",
     "google.protobuf.Timestamp": "type conversion error from 'Timestamp' to 'bool'",
     "google.protobuf.Duration": "type conversion error from 'Duration' to 'bool'",
 }

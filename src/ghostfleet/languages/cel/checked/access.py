@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ghostfleet.languages.cel.checked.values import NONE, Optional, type_name
+from ghostfleet.languages.cel.checked.values import NONE, Optional, equal, type_name
 from ghostfleet.languages.cel.operators import is_key
 from ghostfleet.languages.cel.values import CelError, Uint
 
-__all__ = ["elements", "has", "index", "no_overload", "optional", "optional_index", "select"]
+__all__ = ["compared", "elements", "has", "index", "no_overload", "optional", "optional_index", "select"]
 
 _NUMBERS = (int, Uint, float)
 #: the types that know an operator at all, or any function: what these say of an operand that is wrong is less
@@ -26,7 +26,26 @@ _OPERATORS: dict[str, frozenset[str]] = {
     "-_": _NUMERIC | _RECEIVERS | {"bool"},
     "size": _RECEIVERS,
 }
+#: what Go calls values that cannot be gone through
+_GO_NAMES = {
+    "bool": "types.Bool",
+    "int": "types.Int",
+    "uint": "types.Uint",
+    "double": "types.Double",
+    "string": "types.String",
+    "bytes": "types.Bytes",
+    "null_type": "types.Null",
+    "kubernetes.Semver": "cel.Semver",
+    "kubernetes.Quantity": "cel.Quantity",
+}
 _ALWAYS_SHORT = ("!_", "@in", "contains", "startsWith", "endsWith", "matches")
+
+
+def compared(left: Any, right: Any) -> bool:
+    """`left == right`; a value of a type of Kubernetes' own is only to be compared with its like."""
+    if type(left) is not type(right) and type_name(left).startswith("kubernetes."):
+        raise CelError("no such overload")
+    return equal(left, right)
 
 
 def no_overload(name: str, values: Sequence[Any]) -> CelError:
@@ -109,4 +128,4 @@ def elements(whole: Any, count: int) -> list[tuple[Any, ...]]:
     if isinstance(whole, dict):
         keys = sorted(whole, key=str)
         return [(key,) for key in keys] if count == 1 else [(key, whole[key]) for key in keys]
-    raise CelError("got '" + type_name(whole) + "', expected iterable type")
+    raise CelError(f"got '{_GO_NAMES.get(type_name(whole), type_name(whole))}', expected iterable type")

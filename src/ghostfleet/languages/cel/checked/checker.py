@@ -66,8 +66,6 @@ class _Checker:
         self.structs = structs
         self.issues = issues
         self.mapping = Mapping()
-        #: whether elements of lists may be of different types, as values to be formatted may
-        self.mixed = False
         self.seen: list[Expr] = []
 
     def check(self, expr: Expr) -> Type:
@@ -136,10 +134,8 @@ class _Checker:
             self.check(field)
             assert isinstance(field, Const)
             return self.mapping.substitute(self.field(expr.at, expr.args[0], field.value, optional=True))
-        before, self.mixed = self.mixed, expr.function == "format"
         for each in expr.args:
             self.check(each)
-        self.mixed = before
         if expr.target is not None and self.is_namespaced(expr):
             prefix = qualified_name(expr.target)
             expr.function, expr.target = f"{prefix}.{expr.function}", None
@@ -188,12 +184,10 @@ class _Checker:
             self.mismatch(each.at, BOOL, each.type)
         return ERROR if wrong else BOOL
 
-    def joined(self, at: int, before: Type | None, now: Type) -> Type:
+    def joined(self, before: Type | None, now: Type) -> Type:
         if before is None:
             return now
-        if self.mapping.assign(before, now):
-            return more_general(before, now)
-        return DYN if self.mixed else self.mismatch(at, before, now)
+        return more_general(before, now) if self.mapping.assign(before, now) else DYN
 
     def unwrapped(self, expr: Expr, optional: bool) -> Type:
         """The type of an element, which must be an optional value if it is marked as one."""
@@ -208,16 +202,16 @@ class _Checker:
         item: Type | None = None
         for place, each in enumerate(expr.elements):
             self.check(each)
-            item = self.joined(each.at, item, self.unwrapped(each, place in expr.optional))
+            item = self.joined(item, self.unwrapped(each, place in expr.optional))
         return list_of(item or self.mapping.fresh())
 
     def map(self, expr: MapExpr) -> Type:
         keys: Type | None = None
         values: Type | None = None
         for place, (key, value) in enumerate(expr.entries):
-            keys = self.joined(key.at, keys, self.check(key))
+            keys = self.joined(keys, self.check(key))
             self.check(value)
-            values = self.joined(value.at, values, self.unwrapped(value, place in expr.optional))
+            values = self.joined(values, self.unwrapped(value, place in expr.optional))
         if keys is None or values is None:
             return map_of(self.mapping.fresh(), self.mapping.fresh())
         return map_of(keys, values)

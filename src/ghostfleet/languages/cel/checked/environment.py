@@ -53,8 +53,13 @@ class Checked:
         frame = [0, *given, *([None] * (self._size - len(given) - 1))]
         try:
             return self._step(frame)
+        except CelError:
+            raise
         except RecursionError:
             raise CelError("nested too deeply") from None
+        except (TypeError, ValueError, ArithmeticError) as error:
+            # Nothing that an expression does may be the end of who evaluates it.
+            raise CelError(f"no such overload: {error}") from None
 
 
 class Environment:

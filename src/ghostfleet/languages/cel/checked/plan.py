@@ -13,6 +13,7 @@ from typing import Any
 
 from ghostfleet.core.goregex import RegexError, compile_regex
 from ghostfleet.languages.cel.checked.access import (
+    compared,
     elements,
     has,
     index,
@@ -197,7 +198,7 @@ class _Planner:
         if expr.function == "@in" and isinstance(expr.args[1], ListExpr) and is_constant(expr.args[1]):
             value, whole = steps
             return lambda frame: is_in_list(value(frame), whole(frame))
-        if len(expr.overloads) == 1 and not any(each.is_open for each in given):
+        if len(expr.overloads) == 1 and not any(each.is_open or each.kind == "null" for each in given):
             self.try_patterns(expr)
             return self.direct(steps, expr.overloads[0])
         return self.dispatched(expr.function, steps, expr.overloads)
@@ -288,12 +289,12 @@ class _Planner:
         first, second = (self.plan(each) for each in expr.args)
         limit = self.limit
         if not limit:
-            return lambda frame: equal(first(frame), second(frame)) is wanted
+            return lambda frame: compared(first(frame), second(frame)) is wanted
 
         def run(frame: Frame) -> bool:
             left, right = first(frame), second(frame)
             pay(frame, math.ceil(min(size_of(left), size_of(right)) * _TRAVERSAL), limit)
-            return equal(left, right) is wanted
+            return compared(left, right) is wanted
 
         return run
 

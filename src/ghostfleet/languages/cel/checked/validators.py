@@ -15,8 +15,10 @@ _CONVERSIONS = ("duration", "timestamp")
 
 
 def validate(expr: Expr, issues: Issues) -> None:
-    """Reports literals that would fail whenever the expression is evaluated."""
-    for each in _parts(expr):
+    """Reports literals that would fail whenever the expression is evaluated, and lists and maps of this and that."""
+    for each, formatted in _parts(expr):
+        if not formatted:
+            _check_elements(each, issues)
         if not isinstance(each, CallExpr) or not each.overloads:
             continue
         if each.function in _CONVERSIONS and _literal(each.args[:1]):
@@ -61,8 +63,28 @@ def _try(call: CallExpr, args: list[Expr], issues: Issues) -> None:
         issues.report(args[-1].at, f"invalid {call.function} argument")
 
 
-def _parts(expr: Expr) -> Iterator[Expr]:
-    yield expr
+def _check_elements(expr: Expr, issues: Issues) -> None:
+    """Elements of a list are to be of one type, as are the keys and the values of a map."""
+    if isinstance(expr, ListExpr):
+        _check_types([(each, place in expr.optional) for place, each in enumerate(expr.elements)], issues)
+    elif isinstance(expr, MapExpr):
+        _check_types([(key, False) for key, _ in expr.entries], issues)
+        _check_types([(value, place in expr.optional) for place, (_, value) in enumerate(expr.entries)], issues)
+
+
+def _check_types(elements: list[tuple[Expr, bool]], issues: Issues) -> None:
+    types = [
+        each.type.parameters[0] if optional and each.type.is_optional else each.type for each, optional in elements
+    ]
+    for (each, _), type_ in zip(elements, types, strict=True):
+        if type_ != types[0]:
+            issues.report(each.at, f"expected type '{types[0]}' but found '{type_}'")
+            return
+
+
+def _parts(expr: Expr, formatted: bool = False) -> Iterator[tuple[Expr, bool]]:
+    """All parts of an expression, and whether they are values to be formatted, which may be of any type."""
+    yield expr, formatted
     inner: list[Expr] = []
     match expr:
         case Select():
@@ -75,5 +97,6 @@ def _parts(expr: Expr) -> Iterator[Expr]:
             inner = [each for entry in expr.entries for each in entry]
         case Comprehension():
             inner = [expr.range, expr.init, expr.condition, expr.step, expr.result]
+    formatted = formatted or (isinstance(expr, CallExpr) and expr.function == "format")
     for each in inner:
-        yield from _parts(each)
+        yield from _parts(each, formatted)

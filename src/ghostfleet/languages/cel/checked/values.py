@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ghostfleet.languages.cel.checked.types import Type
-from ghostfleet.languages.cel.values import CelError, Duration, Quantity, Timestamp, TypeName, Uint
+from ghostfleet.languages.cel.values import TYPE_NAMES, CelError, TypeName
 from ghostfleet.languages.cel.values import equal as equal_plain
 
 __all__ = [
@@ -67,23 +67,7 @@ class Failure:
         self.error = error
 
 
-_NAMES: dict[type, str] = {
-    bool: "bool",
-    int: "int",
-    Uint: "uint",
-    float: "double",
-    str: "string",
-    bytes: "bytes",
-    type(None): "null_type",
-    list: "list",
-    dict: "map",
-    DefaultMap: "map",
-    Timestamp: "google.protobuf.Timestamp",
-    Duration: "google.protobuf.Duration",
-    TypeName: "type",
-    Quantity: "kubernetes.Quantity",
-    Optional: "optional_type",
-}
+_NAMES = {**TYPE_NAMES, DefaultMap: "map", Optional: "optional_type"}
 
 
 def name_type(python: type, name: str) -> None:
