@@ -112,8 +112,8 @@ def test_a_name_that_somebody_else_has_is_passed_over(fleet, directory):
     taken = namer(run.run, 3)(1, 0)
     submitter = Submitter(fleet.cluster, directory, plan, run)
     fleet.cluster.run(submitter._make_ready())
-    other = Plan(count=1, type="pod").render("ffffffff")({"name": taken, "index": 0})
-    fleet.cluster.run(fleet.cluster.create(submitter._kind, other))
+    other = plan.renderers("ffffffff")[""](plan.workloads()[0], taken, 0)
+    fleet.cluster.run(fleet.cluster.create(submitter._kinds[""], other))
     fleet.cluster.run(submitter.submit())
     names = [each.name for each in directory.submissions()]
     assert len(set(names)) == 3

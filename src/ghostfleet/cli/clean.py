@@ -41,8 +41,8 @@ def clean(
             if record is None:
                 fail(f"{output_dir} holds no run; name it by --run ID", WRONG_USAGE)
             run = record.run
-            if record.template:
-                more.append(Plan.of(record).workload.workload)
+            if record.template or record.mix:
+                more += [kind.workload for kind in Plan.of(record).kinds().values()]
     again = "What is left can be removed by the same command."
     with interrupted(again), connected_to_run(record, cluster, kubeconfig, context) as found, shown(quiet) as progress:
         done = found.run(remove(found, run, more, progress))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -61,7 +62,7 @@ def sample(
         directory.require()
         run = directory.run()
         plan = Plan.of(run) if run is not None else Plan(count=1)
-        kind = _kind(plan, run, workload_type)
+        kinds = _kinds(plan, run, workload_type)
         if run is None and follow:
             fail(f"{output_dir} has no run.json, which --follow needs; sample without it", WRONG_USAGE)
         directory.require_submissions()
@@ -73,7 +74,7 @@ def sample(
         from ghostfleet.lab.sample import sample as take
 
         wanted = events if events is not None else plan.pvc
-        done = found.run(take(found, directory, kind, project=project, events=wanted))
+        done = found.run(take(found, directory, kinds, project=project, events=wanted))
     _tell(done, output_dir, quiet=quiet, json=json)
     if stopped:
         typer.echo(again, err=True)
@@ -82,14 +83,15 @@ def sample(
         fail("gave up: nothing has changed for a long time, and not all workloads have ended", FAILED)
 
 
-def _kind(plan: Plan, run: Run | None, asked: str) -> WorkloadType:
+def _kinds(plan: Plan, run: Run | None, asked: str) -> Mapping[str, WorkloadType]:
+    """The type of each class of the run's mix, or of all its workloads."""
     from ghostfleet.lab.types import workload_type
 
     if run is None:
-        return workload_type(asked or "training")
+        return {"": workload_type(asked or "training")}
     if asked and asked != run.type:
         fail(f"run {run.run} is of type {run.type}, not {asked}; leave out --workload-type", WRONG_USAGE)
-    return plan.workload
+    return plan.kinds()
 
 
 def _followed(found: Cluster, directory: RunDirectory, run: Run, plan: Plan, *, quiet: bool) -> tuple[bool, bool]:
@@ -98,7 +100,7 @@ def _followed(found: Cluster, directory: RunDirectory, run: Run, plan: Plan, *, 
 
     try:
         with shown(quiet) as progress:
-            return False, found.run(follow(found, directory, run, plan.workload, progress, patience_of(plan)))
+            return False, found.run(follow(found, directory, run, plan, progress, patience_of(plan)))
     except KeyboardInterrupt:
         return True, False
 

@@ -158,7 +158,7 @@ def _keep(found: Cluster, directory: RunDirectory, plan: Plan) -> None:
     from ghostfleet.lab.sample import sample
 
     if directory.submissions():
-        found.run(sample(found, directory, plan.workload, events=plan.pvc))
+        found.run(sample(found, directory, plan.kinds(), events=plan.pvc))
 
 
 def _duration(text: str) -> int:
@@ -197,7 +197,7 @@ def _facts(tested: Tested) -> list[str]:
     return [
         f"Cluster   {seen['nodes']:,} nodes, {seen['gpus']:,} GPUs, Kubernetes {seen['version']}{profile} "
         f"({seen['clock']} time)",
-        f"Run       {run.run}: {tested.submitted:,} {run.type} workloads, {tested.finished:,} of them ended",
+        f"Run       {run.run}: {tested.submitted:,} {run.what}, {tested.finished:,} of them ended",
         f"Modelled  {modelled:,.1f} s of cluster time, from the first submission to the last step",
         f"Lab       {real:,.1f} s of real time{speed}, {_peak_memory() / _MEBIBYTE:,.0f} MiB at most",
     ]

@@ -90,9 +90,7 @@ def _tell(done: Submitter, output_dir: Path, *, quiet: bool, json: bool) -> None
             err=True,
         )
     if not quiet:
-        typer.echo(
-            f"Submitted {done.submitted:,} {run.type} workloads to project {run.project} (run {run.run}) in "
-            f"{run.labSeconds:,.1f} s."
-        )
-        typer.echo(f"  sample them   ghostfleet sample -t {run.type} -o {output_dir}")
+        where, kind = ("", "") if run.mix else (f" to project {run.project}", f"-t {run.type} ")
+        typer.echo(f"Submitted {done.submitted:,} {run.what}{where} (run {run.run}) in {run.labSeconds:,.1f} s.")
+        typer.echo(f"  sample them   ghostfleet sample {kind}-o {output_dir}")
         typer.echo(f"  remove them   ghostfleet clean -o {output_dir}")

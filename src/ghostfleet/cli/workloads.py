@@ -34,7 +34,7 @@ WorkloadTypeName = Annotated[
         "-t",
         metavar="TYPE",
         autocompletion=workload_types,
-        help="Workload type: training, distributed, interactive, job, deployment, pod or pytorchjob. "
+        help="Workload type: training, distributed, interactive, job, deployment, pod, pytorchjob or appwrapper. "
         "[default: training, or what a --template holds]",
         show_default=False,
     ),
@@ -74,6 +74,9 @@ def workload_plan(
         ),
     ] = "",
     template: Annotated[str, typer.Option(metavar="FILE", help="A template of your own in place of the type's.")] = "",
+    mix: Annotated[
+        str, typer.Option(metavar="FILE", help="Several classes of workloads together, as the file says.")
+    ] = "",
 ) -> Plan:
     """The plan that the options say, for one workload: how many there are to be is the command's own option."""
     from ghostfleet.lab.plan import Plan
@@ -90,6 +93,7 @@ def workload_plan(
         rate=rate,
         seed=seed,
         template=str(Path(template).resolve()) if template else "",
+        mix=str(Path(mix).resolve()) if mix else "",
         runtime=runtime,
     )
 

@@ -8,11 +8,12 @@ workload; its *marks* are the times, in microseconds, at which a recorder saw ea
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
+from pathlib import PurePath
 from typing import Any, NamedTuple, TypedDict
 
-from ghostfleet.core.timestamps import parse_rfc3339, rfc3339_micro
+from ghostfleet.core.timestamps import MICRO, parse_rfc3339, rfc3339_micro
 
-__all__ = ["MARKS", "Run", "Sample", "Submission"]
+__all__ = ["MARKS", "Drawn", "Run", "Sample", "Submission"]
 
 #: Steps of a workload that a recorder marks, in the order in which they come.
 MARKS = (
@@ -50,6 +51,9 @@ class Run:
     delay: float = 0.0
     rate: str = ""
     template: str = ""
+    mix: str = ""
+    #: Of the mix file's content, so that a run is not gone on with by another mix.
+    mixDigest: str = ""  # the name it has in the file
     runtime: str = ""
     started: str = ""
     #: `submitting` or `submitted`
@@ -57,6 +61,11 @@ class Run:
     cluster: dict[str, Any] = field(default_factory=dict)
     #: Real seconds that the lab has spent on the run so far.
     labSeconds: float = 0.0  # the name it has in the file
+
+    @property
+    def what(self) -> str:
+        """What it submits, in words."""
+        return f"workloads of {PurePath(self.mix).name}" if self.mix else f"{self.type} workloads"
 
     @classmethod
     def read(cls, raw: dict[str, Any]) -> Run:
@@ -68,14 +77,49 @@ class Run:
         return asdict(self)
 
 
+class Drawn(NamedTuple):
+    """What was drawn for one workload of a mix."""
+
+    workload_class: str
+    #: Of each pod.
+    gpus: int
+    workers: int
+    #: Microseconds; None where its pods stay.
+    duration: int | None = None
+    queue: str = ""
+
+    @classmethod
+    def read(cls, raw: dict[str, Any]) -> Drawn:
+        seconds = raw.get("durationSeconds")
+        return cls(
+            str(raw["class"]),
+            int(raw["gpusPerPod"]),
+            int(raw["workers"]),
+            round(seconds * MICRO) if seconds is not None else None,
+            str(raw.get("queue", "")),
+        )
+
+    def written(self) -> dict[str, Any]:
+        record: dict[str, Any] = {"class": self.workload_class, "gpusPerPod": self.gpus, "workers": self.workers}
+        if self.duration is not None:
+            record["durationSeconds"] = self.duration / MICRO
+        return {**record, "queue": self.queue} if self.queue else record
+
+
 class Submission(NamedTuple):
-    """One workload that was sent; `error` says why it could not be."""
+    """One workload that was sent; `error` says why it could not be, and `drawn` what it is where a run has a mix."""
 
     name: str
     project: str
     namespace: str
     time: int
     error: str = ""
+    drawn: Drawn | None = None
+
+    @property
+    def workload_class(self) -> str:
+        """Its class in the run's mix; "" where there is none."""
+        return self.drawn.workload_class if self.drawn is not None else ""
 
     @classmethod
     def read(cls, raw: dict[str, Any]) -> Submission:
@@ -85,14 +129,16 @@ class Submission(NamedTuple):
             raw["jobNamespace"],
             parse_rfc3339(raw["submitTimestamp"]),
             raw.get("error", ""),
+            Drawn.read(raw) if "class" in raw else None,
         )
 
-    def written(self) -> dict[str, str]:
+    def written(self) -> dict[str, Any]:
         record = {
             "jobName": self.name,
             "projectName": self.project,
             "jobNamespace": self.namespace,
             "submitTimestamp": rfc3339_micro(self.time),
+            **(self.drawn.written() if self.drawn is not None else {}),
         }
         return {**record, "error": self.error} if self.error else record
 

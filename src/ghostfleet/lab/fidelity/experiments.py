@@ -16,6 +16,7 @@ from ghostfleet.lab.clean import clean
 from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.fidelity.figures import SCRIPT, Measurement, figures_of
+from ghostfleet.lab.mix import Mix, WorkloadClass
 from ghostfleet.lab.plan import RUN_LABEL, Plan
 from ghostfleet.lab.progress import Progress
 from ghostfleet.lab.recorder import Recorder
@@ -98,7 +99,8 @@ async def _stress(
 ) -> dict[str, float]:
     run = _run(Experiment(STRESS, jobs), directory)
     timeline = directory.timeline()
-    recorder = Recorder(cluster, run, _NAMESPACE, workload_type("job"), 1, timeline)
+    alike = Mix((WorkloadClass.alike(workload_type("job"), _NAMESPACE),))
+    recorder = Recorder(cluster, run, alike.workloads(1, seed), timeline)
     try:
         await recorder.start()
         trial = await play_trial(cluster, find_mode(_MODE), jobs, pods=1, gpus=0, run=run, seed=seed, progress=progress)
