@@ -16,7 +16,6 @@ from ghostfleet.lab.claims import with_claim
 from ghostfleet.lab.mix import Workload, WorkloadClass
 from ghostfleet.lab.podfields import with_metadata, with_pod_spec
 from ghostfleet.lab.templates import Values, compiled, placeholder
-from ghostfleet.stages.behaviour import DURATION
 
 __all__ = ["CLASS_LABEL", "INDEX_ANNOTATION", "PROJECT_PREFIX", "RUN_LABEL", "Renderer", "project_of", "renderer"]
 
@@ -26,6 +25,8 @@ RUN_LABEL = "ghostfleet.dev/run"
 CLASS_LABEL = "ghostfleet.dev/class"
 #: On the workloads of a mix: the workload's number in the run.
 INDEX_ANNOTATION = "ghostfleet.dev/index"
+#: On pods: how long they run. `stages.behaviour` knows it too, but takes long to load.
+_DURATION = "ghostfleet.dev/duration"
 #: Before the name of a project in that of its namespace.
 PROJECT_PREFIX = "runai-"
 
@@ -67,7 +68,7 @@ def _with_class(tree: Object, of: WorkloadClass) -> Object:
         labels[of.queue_label] = placeholder("queue")
     annotations: dict[str, Any] = dict(of.annotations)
     if of.duration is not None and "runtime" not in of.kind.template.placeholders:
-        annotations[DURATION] = placeholder("runtime")
+        annotations[_DURATION] = placeholder("runtime")
     tree = with_metadata(tree, of.kind, labels, annotations)
     if of.priority_class:
         tree = with_pod_spec(tree, of.kind, {"priorityClassName": of.priority_class})
