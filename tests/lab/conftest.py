@@ -37,7 +37,7 @@ class Fleet:
 
         async def work() -> Submitter:
             run = await prepare(self.cluster, directory, plan, **more)
-            submitter = Submitter(self.cluster, directory, plan, run)
+            submitter = Submitter(self.cluster, directory, run)
             await submitter.submit()
             return submitter
 
@@ -46,15 +46,15 @@ class Fleet:
     def resume(self, directory: RunDirectory) -> Submitter:
         from ghostfleet.lab.submit import resume
 
-        plan, run = resume(directory)
-        submitter = Submitter(self.cluster, directory, plan, run)
+        run = resume(directory)
+        submitter = Submitter(self.cluster, directory, run)
         self.cluster.run(submitter.submit())
         return submitter
 
     def test(self, directory: RunDirectory, plan: Plan, patience: int = 0) -> Tested:
         async def work() -> Tested:
             run = await prepare(self.cluster, directory, plan)
-            submitter = Submitter(self.cluster, directory, plan, run)
+            submitter = Submitter(self.cluster, directory, run)
             return await scale_test(self.cluster, directory, submitter, Silent(), patience or patience_of(plan))
 
         return self.cluster.run(work())

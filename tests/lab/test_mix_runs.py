@@ -201,12 +201,12 @@ def test_the_run_of_a_mix_can_be_followed_by_another_process(make_fleet, directo
 
     async def work():
         run = await prepare(fleet.cluster, directory, plan)
-        submitter = Submitter(fleet.cluster, directory, plan, run)
+        submitter = Submitter(fleet.cluster, directory, run)
 
         async def later():
             await fleet.cluster.sleep(SECOND // 100)
             again = directory.run()
-            return await follow(fleet.cluster, directory, again, Plan.of(again), Silent(), patience_of(plan))
+            return await follow(fleet.cluster, directory, again, Silent(), patience_of(again))
 
         done = await fleet.cluster.together([submitter.submit(), later()])
         await sample(fleet.cluster, directory, plan.kinds())

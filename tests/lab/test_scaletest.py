@@ -110,11 +110,11 @@ def test_evictions_are_marked(make_fleet, directory, template):
         run = await prepare(fleet.cluster, directory, low)
         recorder = Recorder(fleet.cluster, run.run, low.workloads())
         await recorder.start()
-        await Submitter(fleet.cluster, directory, low, run).submit()
+        await Submitter(fleet.cluster, directory, run).submit()
         await fleet.cluster.sleep(SECOND)
         other = RunDirectory(directory.path / "other")
         more = Plan(count=1, template=high)
-        await Submitter(fleet.cluster, other, more, await prepare(fleet.cluster, other, more)).submit()
+        await Submitter(fleet.cluster, other, await prepare(fleet.cluster, other, more)).submit()
         await fleet.cluster.sleep(60 * SECOND)
         recorder.stop()
         return recorder
@@ -140,7 +140,7 @@ def test_a_sample_can_be_taken_again_and_again_while_a_test_runs(fleet, director
         from ghostfleet.lab.submit import Submitter, prepare
 
         run = await prepare(fleet.cluster, directory, plan)
-        submitter = Submitter(fleet.cluster, directory, plan, run)
+        submitter = Submitter(fleet.cluster, directory, run)
         return (await fleet.cluster.together([submitter.submit(), watching()]))[1]
 
     assert fleet.cluster.run(work()) == [(10, 0), (20, 0), (30, 10), (40, 20)]
@@ -207,11 +207,11 @@ def test_a_run_of_another_process_can_be_followed(fleet, directory):
         from ghostfleet.lab.submit import Submitter, prepare
 
         run = await prepare(fleet.cluster, directory, plan)
-        submitter = Submitter(fleet.cluster, directory, plan, run)
+        submitter = Submitter(fleet.cluster, directory, run)
 
         async def later():
             await fleet.cluster.sleep(10 * SECOND)
-            return await follow(fleet.cluster, directory, run, plan, Silent(), patience_of(plan))
+            return await follow(fleet.cluster, directory, run, Silent(), patience_of(plan))
 
         done = await fleet.cluster.together([submitter.submit(), later()])
         await sample(fleet.cluster, directory, plan.kinds())

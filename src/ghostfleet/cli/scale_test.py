@@ -125,7 +125,7 @@ def scale_test(
 
             async def work() -> Tested:
                 run = await prepare(found, directory, plan, force=force)
-                submitter = Submitter(found, directory, plan, run, progress, create_project=create_project)
+                submitter = Submitter(found, directory, run, progress, create_project=create_project)
                 return await test(found, directory, submitter, progress, waiting)
 
             try:

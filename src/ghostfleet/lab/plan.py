@@ -1,8 +1,7 @@
 """A plan: what a run is asked to submit, before it begins.
 
-It is all that the options of `ghostfleet submit` say, checked, and the record of a run can be turned back into it, so
-that a run that was cut short goes on as it began. A run has a mix of workloads: that of a file, or the one class of
-workloads that the options describe.
+It is all that the options of `ghostfleet submit` say, checked, and what follows from them: the workloads, their objects
+and their times. A run has a mix of workloads: that of a file, or the one class of workloads that the options describe.
 """
 
 from __future__ import annotations
@@ -10,43 +9,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ghostfleet.core.names import is_dns1123_label
 from ghostfleet.lab.arrivals import parse_rate
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.mix import Mix, Workload, WorkloadClass
-from ghostfleet.lab.mixfile import Given, digest_of, read_mix
+from ghostfleet.lab.mixfile import Given, read_mix
 from ghostfleet.lab.naming import namer
-from ghostfleet.lab.records import Run
 from ghostfleet.lab.rendering import PROJECT_PREFIX, RUN_LABEL, Renderer, renderer
+from ghostfleet.lab.runoptions import RunOptions
 from ghostfleet.lab.types import WorkloadType, chosen_type
 from ghostfleet.stages.distributions import parse_distribution
 
 __all__ = ["RUN_LABEL", "Plan"]
 
 _RUNTIME = "60s"
-#: What a run with a mix has in the place of a type.
-_MIXED = "mix"
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """See the module's words; "" stands for what was not asked for."""
-
-    count: int
-    type: str = ""
-    processes: int = 8
-    workers: int = 1
-    gpus: int = 1
-    delay: float = 0.0
-    project: str = "project-0"
-    pvc: bool = False
-    rate: str = ""
-    seed: int = 0
-    template: str = ""
-    mix: str = ""
-    runtime: str = ""
+@dataclass(slots=True)
+class Plan(RunOptions):
+    """The options of a run, and what follows from them."""
 
     def check(self) -> None:
         """Raise a LabError for what cannot be done, whatever the cluster is."""
@@ -57,6 +39,7 @@ class Plan:
             raise LabError("--rate and --delay both say when to submit: give one of them")
         if self.mix and (self.type or self.template):
             raise LabError("--mix says what is submitted: leave out --workload-type and --template")
+        chosen_type(self.type, self.template)
         if self.runtime:
             try:
                 parse_distribution(self.runtime)
@@ -80,7 +63,8 @@ class Plan:
         """The mix of the file, or of one class without a name that is as the options say."""
         if self.mix:
             return read_mix(Path(self.mix), Given(self.gpus, self.workers, self.runtime or _RUNTIME, self.namespace))
-        kind = chosen_type(self.type, self.template)
+        # A template says its type itself; what the record of a run calls it may be no type that is known.
+        kind = chosen_type("" if self.template else self.type, self.template)
         runtime = self.runtime or (_RUNTIME if kind.ends else "")
         alike = WorkloadClass.alike(kind, self.namespace, gpus=self.gpus, workers=self.workers, runtime=runtime)
         return Mix((alike,))
@@ -111,48 +95,3 @@ class Plan:
             return parse_rate(self.rate).times(self.seed)
         except ValueError as error:
             raise LabError(f"--rate {error}") from None
-
-    # -- its record --------------------------------------------------------------------------------------------------
-
-    def record(self, run: str, started: str, cluster: dict[str, Any]) -> Run:
-        return Run(
-            run=run,
-            type=_MIXED if self.mix else self.load().classes[0].kind.name,
-            count=self.count,
-            seed=self.seed,
-            project=self.project,
-            namespace=self.namespace,
-            workers=self.workers,
-            gpus=self.gpus,
-            pvc=self.pvc,
-            processes=self.processes,
-            delay=self.delay,
-            rate=self.rate,
-            template=self.template,
-            mix=self.mix,
-            mixDigest=digest_of(Path(self.mix)) if self.mix else "",
-            runtime=self.runtime,
-            started=started,
-            cluster=cluster,
-        )
-
-    @classmethod
-    def of(cls, run: Run) -> Plan:
-        """The plan of a run that has begun."""
-        if run.mix and digest_of(Path(run.mix)) != run.mixDigest:
-            raise LabError(f"{run.mix} has changed since run {run.run} began: put it back, or begin another run")
-        return cls(
-            count=run.count,
-            type="" if run.template or run.mix else run.type,
-            processes=run.processes,
-            workers=run.workers,
-            gpus=run.gpus,
-            delay=run.delay,
-            project=run.project,
-            pvc=run.pvc,
-            rate=run.rate,
-            seed=run.seed,
-            template=run.template,
-            mix=run.mix,
-            runtime=run.runtime,
-        )

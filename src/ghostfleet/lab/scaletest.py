@@ -67,19 +67,19 @@ async def scale_test(
 ) -> Tested:
     """Submit a run, record it until it has ended, and sample it. Ctrl-C keeps what was seen until then."""
     wall, began = WallClock(start=0), cluster.now()
-    plan, run = submitter.plan, submitter.run
+    run = submitter.run
     timeline = directory.timeline()
     recorder = Recorder(cluster, run.run, submitter.workloads, timeline)
     gave_up = False
     try:
-        await recorder.start(claims=plan.pvc)
+        await recorder.start(claims=run.pvc)
         await submitter.submit()
         gave_up = not await _wait(cluster, recorder, submitter.submitted, progress, patience)
     finally:
         recorder.stop()
         timeline.close()
     marks = dict(recorder.marks())
-    sampled = await sample(cluster, directory, plan.kinds(), events=plan.pvc, marks=marks)
+    sampled = await sample(cluster, directory, run.kinds(), events=run.pvc, marks=marks)
     real = wall.now()
     run.labSeconds = real / SECOND
     directory.write_run(run)
@@ -95,12 +95,10 @@ async def scale_test(
     )
 
 
-async def follow(
-    cluster: Cluster, directory: RunDirectory, run: Run, plan: Plan, progress: Progress, patience: int
-) -> bool:
+async def follow(cluster: Cluster, directory: RunDirectory, run: Run, progress: Progress, patience: int) -> bool:
     """Record a run that another process submits, until it has ended; false when nothing changed any more."""
     timeline = directory.timeline()
-    recorder = Recorder(cluster, run.run, plan.workloads(), timeline)
+    recorder = Recorder(cluster, run.run, run.workloads(), timeline)
     try:
         await recorder.start(claims=run.pvc)
         while True:

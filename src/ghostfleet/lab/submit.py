@@ -39,21 +39,19 @@ class Submitter:
         self,
         cluster: Cluster,
         directory: RunDirectory,
-        plan: Plan,
         run: Run,
         progress: Progress | None = None,
         *,
         create_project: bool = False,
     ) -> None:
         self.run = run
-        self.plan = plan
         self._cluster = cluster
         self._directory = directory
         self._progress = progress or Silent()
-        self._name = namer(run.run, plan.count)
+        self._name = namer(run.run, run.count)
         #: All workloads of the run, by their numbers.
-        self.workloads = plan.workloads()
-        self._renderers = plan.renderers(run.run)
+        self.workloads = run.workloads()
+        self._renderers = run.renderers(run.run)
         self._kinds: dict[str, Kind] = {}
         self._submissions = [each for each in directory.submissions() if not each.error]
         self._fresh = not self._submissions
@@ -75,9 +73,9 @@ class Submitter:
         self._directory.write_run(self.run)
         journal = self._directory.journal()
         try:
-            self._progress.begin("submitting", self.plan.count)
+            self._progress.begin("submitting", self.run.count)
             self._progress.advance(self.submitted)
-            owed, times = self._owed(), self.plan.times(self.workloads)
+            owed, times = self._owed(), self.run.times(self.workloads)
             if times is None:
                 await self._in_iterations(owed, journal)
             else:
@@ -93,7 +91,7 @@ class Submitter:
 
     def _owed(self) -> list[int]:
         done = {each.name for each in self._submissions}
-        count = self.plan.count
+        count = self.run.count
         if not done:
             return list(range(count))
         return [
@@ -103,7 +101,7 @@ class Submitter:
         ]
 
     async def _make_ready(self) -> None:
-        for name, kind in self.plan.kinds().items():
+        for name, kind in self.run.kinds().items():
             found = await self._cluster.resolve(*kind.workload)
             if found is None:
                 raise LabError(
@@ -134,7 +132,7 @@ class Submitter:
     # -- at what pace ------------------------------------------------------------------------------------------------
 
     async def _in_iterations(self, owed: list[int], journal: Journal) -> None:
-        cluster, size, delay = self._cluster, self.plan.processes, int(self.plan.delay * SECOND)
+        cluster, size, delay = self._cluster, self.run.processes, int(self.run.delay * SECOND)
         for start in range(0, len(owed), size):
             if start and delay:
                 await cluster.sleep(delay)
@@ -145,7 +143,7 @@ class Submitter:
         # A run that is resumed goes on at its pace with what is left.
         due = iter(zip(owed, times, strict=False))
         began = self._cluster.now()
-        lanes = [self._lane(due, began, journal) for _ in range(min(self.plan.processes, len(owed)))]
+        lanes = [self._lane(due, began, journal) for _ in range(min(self.run.processes, len(owed)))]
         await self._cluster.together(lanes)
 
     async def _lane(self, due: Iterator[tuple[int, int]], began: int, journal: Journal) -> None:
@@ -250,13 +248,14 @@ async def prepare(cluster: Cluster, directory: RunDirectory, plan: Plan, *, forc
     directory.check_own()
     now = cluster.now()
     facts = (await survey(cluster)).written(cluster)
-    return plan.record(run_id(now, plan), rfc3339_micro(now), facts)
+    return Run.begun(plan, run_id(now, plan), rfc3339_micro(now), facts)
 
 
-def resume(directory: RunDirectory) -> tuple[Plan, Run]:
-    """The plan and the record of the run in a directory, to go on with."""
+def resume(directory: RunDirectory) -> Run:
+    """The run in a directory, to go on with."""
     directory.require()
     run = directory.run()
     if run is None:
         raise LabError(f"{directory.path} holds no run to go on with; leave out --resume to begin one")
-    return Plan.of(run), run
+    run.load()
+    return run

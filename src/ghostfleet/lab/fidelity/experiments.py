@@ -87,7 +87,7 @@ async def _scale_test(
 ) -> dict[str, float]:
     plan = Plan(jobs, "job", _PROCESSES, rate=RATE, seed=seed, template=str(_TEMPLATE), project=f"fidelity-{jobs}")
     run = await prepare(cluster, directory, plan)
-    submitter = Submitter(cluster, directory, plan, run, progress, create_project=True)
+    submitter = Submitter(cluster, directory, run, progress, create_project=True)
     tested = await scale_test(cluster, directory, submitter, progress, patience_of(plan))
     if tested.failed:
         raise LabError(f"{tested.failed:,} Jobs were refused; {directory.path}/submitted.json says why")
