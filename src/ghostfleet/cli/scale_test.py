@@ -58,19 +58,19 @@ def _virtual(
 
     def made(seed: int) -> Cluster:
         from ghostfleet.cluster import Cluster as Assembled
-        from ghostfleet.cluster import Make, add_nodes
+        from ghostfleet.cluster import ClusterConfig, add_nodes
         from ghostfleet.core.collector import relax_collector
         from ghostfleet.drive.embedded import Embedded
         from ghostfleet.stages.nodes import NodeShape
 
-        make = Make(
+        config = ClusterConfig(
             profile=profile,
             stages=tuple(stages or ("fast",)),
             scheduler_config=scheduler_config,
             dispatcher=dispatcher,
         )
         try:
-            assembled = Assembled(make=make, seed=seed)
+            assembled = Assembled(config=config, seed=seed)
         except (ValueError, OSError) as error:
             fail(str(error), WRONG_USAGE)
         add_nodes(assembled, NodeShape(count=nodes, gpus=gpus, gpu_product=gpu_product, fake_taint=False))

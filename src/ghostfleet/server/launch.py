@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, cast
 
-from ghostfleet.cluster import PARTS, Make
+from ghostfleet.cluster import PARTS, ClusterConfig
 from ghostfleet.core.clock import SECOND, WallClock, parse_clock
 from ghostfleet.core.collector import pause_collector, relax_collector
 from ghostfleet.core.names import is_dns1123_label
@@ -80,9 +80,9 @@ class Settings:
                 words += [option, str(item)]
         return words
 
-    def make(self) -> Make:
+    def make(self) -> ClusterConfig:
         """What the cluster is made of."""
-        return Make(
+        return ClusterConfig(
             profile=self.profile,
             stages=self.stages or ("fast",),
             fleet=self._fleet(),
@@ -202,7 +202,9 @@ def _run(settings: Settings, instance: Instance, clock: WallClock, on_ready: Cal
     tls = (certificates.certificate, certificates.key) if certificates is not None else None
     try:
         server = HttpServer(
-            App(cluster.api, Authenticator(token), profile=cluster.make.profile, dispatcher=cluster.make.dispatcher),
+            App(
+                cluster.api, Authenticator(token), profile=cluster.config.profile, dispatcher=cluster.config.dispatcher
+            ),
             address=settings.address,
             port=settings.port,
             tls=tls,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ghostfleet.cluster import Cluster as Assembled
-from ghostfleet.cluster import Make, add_nodes
+from ghostfleet.cluster import ClusterConfig, add_nodes
 from ghostfleet.core.clock import SECOND
 from ghostfleet.drive.access import Access
 from ghostfleet.drive.embedded import Embedded
@@ -65,14 +65,14 @@ class Embedding:
     def __init__(self, nodes: int, *, profile: str = "kubernetes", seed: int = 0) -> None:
         self._nodes = nodes
         self._seed = seed
-        self._make = Make(profile=profile, stages=(STAGES,))
+        self._config = ClusterConfig(profile=profile, stages=(STAGES,))
         self.parts: Mapping[str, str] = {"profile": profile}
 
     @contextmanager
     def cluster(self, progress: Progress) -> Iterator[Cluster]:
         progress.begin("embedded cluster", 0)
         try:
-            made = Assembled(make=self._make, seed=self._seed)
+            made = Assembled(config=self._config, seed=self._seed)
         except ValueError as error:
             raise LabError(str(error)) from None
         add_nodes(made, NodeShape(count=self._nodes, gpus=GPUS, fake_taint=False))

@@ -1,4 +1,4 @@
-"""The make of a cluster: which parts it has, and how they work.
+"""The configuration of a cluster: which parts it has, and how they work.
 
 The *parts* can be left out one by one, so that foreign programs may play them: `controllers` are what
 kube-controller-manager runs for workloads, `scheduler` is the default scheduler, `stages` is the fleet of fake nodes,
@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ghostfleet.stages.settings import Settings
 
-__all__ = ["BARE", "PARTS", "Make"]
+__all__ = ["BARE", "PARTS", "ClusterConfig"]
 
 PARTS = ("controllers", "scheduler", "stages", "kubeflow", "runai")
 
 
 @dataclass(frozen=True, slots=True)
-class Make:
+class ClusterConfig:
     """What a cluster is made of."""
 
     #: How fast its components work: a profile's name.
@@ -44,4 +44,4 @@ class Make:
 
 
 #: The API alone.
-BARE = Make(without=frozenset(PARTS))
+BARE = ClusterConfig(without=frozenset(PARTS))
