@@ -19,7 +19,7 @@ class Wishes:
     word: Annotated[str, Flag("A word.")] = ""
     good: Annotated[bool, Flag("Whether.")] = True
     names: Annotated[tuple[str, ...], Flag("Names.", "--name")] = ("fast",)
-    parts: Annotated[tuple[str, ...], Flag("Parts.", joined=True)] = ()
+    parts: Annotated[frozenset[str], Flag("Parts.", joined=True)] = frozenset()
     file: Annotated[Path | None, Flag("A file.", file=True)] = None
 
 
@@ -40,7 +40,7 @@ def test_what_is_as_by_default_needs_no_words():
 
 
 def test_the_words_of_a_command_line_ask_for_what_is_not_as_by_default(tmp_path):
-    wishes = Wishes(number=3, word="a b", good=False, names=("x", "y"), parts=("p", "q"), file=tmp_path)
+    wishes = Wishes(number=3, word="a b", good=False, names=("x", "y"), parts=frozenset("qp"), file=tmp_path)
     assert arguments(wishes) == [
         "--how-many", "3", "--word", "a b", "--no-good", "--name", "x", "--name", "y", "--parts", "p,q",
         "--file", str(tmp_path),
@@ -72,7 +72,7 @@ def parsed():
 def test_options_and_words_are_the_inverse_of_each_other(parsed, tmp_path):
     file = tmp_path / "file"
     file.touch()
-    for wishes in (Wishes(), Wishes(0, 3, "a b", False, ("x", "y"), ("p", "q"), file)):
+    for wishes in (Wishes(), Wishes(0, 3, "a b", False, ("x", "y"), frozenset("pq"), file)):
         assert parsed(*arguments(wishes)) == wishes
 
 

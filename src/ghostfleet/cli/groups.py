@@ -108,7 +108,7 @@ def _read(field: FlagField, value: Any) -> Any:
     """What a field gets from what its option was given."""
     if field.several:
         words = value.split(",") if field.flag.joined else value or field.default
-        return tuple(word for word in words if word)
+        return field.several(word for word in words if word)
     if field.flag.file and value:
         return type(value)(Path(value).resolve())
     return value

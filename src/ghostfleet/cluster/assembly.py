@@ -6,7 +6,7 @@ On a virtual clock nothing happens until the clock is run; on a wall clock somet
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ghostfleet.api.builtin import load_registry
 from ghostfleet.api.conversion import storage_key
@@ -31,6 +31,7 @@ from ghostfleet.core.profile import Profile, load_profile
 from ghostfleet.core.randomness import Streams
 from ghostfleet.core.store import Store
 from ghostfleet.stages.catalogue import stage_definition
+from ghostfleet.stages.commands import Commands
 from ghostfleet.stages.fleet import Fleet
 from ghostfleet.stages.nodes import NodeShape, fake_nodes
 from ghostfleet.stages.settings import Settings
@@ -84,6 +85,8 @@ class Cluster:
             self.clock.call_soon(self._start_schedulers)
         self.dispatcher = self._make_dispatcher()
         self._settle()
+        shape = NodeShape(count=config.nodes, gpus=config.gpus, gpu_product=config.gpu_product, fake_taint=False)
+        add_nodes(self, shape)
 
     def announce(self, address: str, port: int) -> None:
         """Put the address at which the cluster is served into its own endpoints."""
@@ -99,7 +102,8 @@ class Cluster:
         self._settle()
         recorder = Recorder(self.store, "kwok_controller", load_profile(self.config.profile))
         # Tests of dispatchers keep room occupied with Jobs that never end.
-        settings = self.config.fleet or Settings(commands="endless" if self.config.dispatcher else "ignored")
+        usual: Commands = "endless" if self.config.dispatcher else "ignored"
+        settings = Settings(commands=cast(Commands, self.config.commands) or usual)
         return Fleet(self.api, self.streams, self.config.stages, settings, recorder)
 
     def _controllers(self) -> Workloads:

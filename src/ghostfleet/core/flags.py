@@ -61,8 +61,10 @@ class FlagField(NamedTuple):
         return self.flag.names[0] if self.flag.names else f"--{self.name.replace('_', '-')}"
 
     @property
-    def several(self) -> bool:
-        return get_origin(self.type) is tuple
+    def several(self) -> type | None:
+        """In what several values are held; None for a single one."""
+        held = get_origin(self.type)
+        return held if held in (tuple, frozenset) else None
 
 
 def flags_of(owner: type) -> list[FlagField]:
@@ -87,8 +89,8 @@ def arguments(settings: Any) -> list[str]:
             continue
         if isinstance(value, bool):
             words.append(each.option if value else f"--no-{each.option.removeprefix('--')}")
-        elif each.several and not each.flag.joined:
-            words += [word for item in value for word in (each.option, str(item))]
+        elif each.flag.joined:
+            words += [each.option, ",".join(sorted(value))]
         else:
-            words += [each.option, ",".join(map(str, value)) if each.several else str(value)]
+            words += [word for item in (value if each.several else [value]) for word in (each.option, str(item))]
     return words

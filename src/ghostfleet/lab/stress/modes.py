@@ -16,7 +16,6 @@ from ghostfleet.core.clock import SECOND
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.plan import RUN_LABEL
 from ghostfleet.stages.nodes import NodeShape
-from ghostfleet.stages.settings import Settings
 
 __all__ = ["MODES", "NODES", "Mode", "find_mode"]
 
@@ -58,7 +57,7 @@ class Mode:
         config = ClusterConfig(
             profile=profile or self.profile,
             stages=stages or self.stages,
-            fleet=Settings(commands="ignored" if self.fake else "played"),
+            commands="ignored" if self.fake else "played",
             dispatcher=self.dispatcher,
         )
         try:
