@@ -195,6 +195,12 @@ def test_a_mix_that_has_changed_is_not_gone_on_with(fleet, directory, mix):
         resume(directory)
 
 
+def test_patience_lasts_as_long_as_the_longest_workload_that_was_drawn(mix):
+    plan = Plan(count=500, mix=mix("classes: [{name: a, type: job, duration: 'pareto(1m, 0.5)'}]"))
+    longest = max(each.duration for each in plan.workloads())
+    assert patience_of(plan) == 600 * SECOND + longest
+
+
 def test_the_run_of_a_mix_can_be_followed_by_another_process(make_fleet, directory, mix):
     fleet = make_fleet(nodes=40)
     plan = Plan(count=40, mix=mix())

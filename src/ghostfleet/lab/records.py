@@ -1,6 +1,6 @@
 """Records: what a run writes down, as it stands in its files.
 
-A *run* is one submission of many like workloads; its record says what was asked for and of which cluster. A
+A *run* is one submission of many workloads; its record says what was asked for and of which cluster. A
 *submission* is one workload that was sent, or could not be. A *sample* is what the cluster's objects tell about one
 workload; its *marks* are the times, in microseconds, at which a recorder saw each step.
 """
@@ -82,7 +82,10 @@ class Run(Plan):
 
     def load(self) -> Mix:
         if self.mix and digest_of(Path(self.mix)) != self.mixDigest:
-            raise LabError(f"{self.mix} has changed since run {self.run} began: put it back, or begin another run")
+            raise LabError(
+                f"{self.mix} has changed since run {self.run} began: put it back, or begin another run "
+                f"(`ghostfleet clean --run {self.run}` removes this one)"
+            )
         return Plan.load(self)
 
 

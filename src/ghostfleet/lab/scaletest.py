@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ghostfleet.core.clock import SECOND, WallClock
 from ghostfleet.drive.interface import Cluster
 from ghostfleet.lab.directory import RunDirectory
-from ghostfleet.lab.mix import WorkloadClass
+from ghostfleet.lab.mix import Workload
 from ghostfleet.lab.plan import Plan
 from ghostfleet.lab.progress import Progress
 from ghostfleet.lab.recorder import Recorder
@@ -48,14 +48,15 @@ class Tested:
 
 def patience_of(plan: Plan) -> int:
     """How long nothing may change before a test gives up, in microseconds of cluster time."""
-    return _LEAST_PATIENCE + max((_longest(each) for each in plan.load().classes), default=0)
+    workloads = plan.workloads()
+    return _LEAST_PATIENCE + max(_longest(each) for each in (workloads if plan.mix else workloads[:1]))
 
 
-def _longest(of: WorkloadClass) -> int:
-    """How long hardly any workload of a class runs."""
-    if of.duration is not None:
-        return of.duration(_LONG_DRAW)
-    return parse_distribution(of.runtime)(_LONG_DRAW) if of.runtime else 0
+def _longest(workload: Workload) -> int:
+    """How long its pods run, or where each of them draws for itself, hardly any does."""
+    if workload.duration is not None:
+        return workload.duration
+    return parse_distribution(workload.runtime)(_LONG_DRAW) if workload.runtime else 0
 
 
 async def scale_test(
