@@ -184,7 +184,7 @@ def test_ctrl_c_of_a_scale_test_leaves_a_run_that_can_be_plotted(ghostfleet, tmp
 
 def test_a_mix_is_tested_in_virtual_time(here, tmp_path):
     mix = Path(__file__).parents[2] / "examples" / "04-scale-test" / "mix.yaml"
-    said = here(*VIRTUAL, "--nodes", "40", "--mix", str(mix), "-n", "60", "-o", "out")
+    said = here(*VIRTUAL, "--mix", str(mix), "-n", "60", "-o", "out")
     assert "60 workloads of mix.yaml, 60 of them ended" in said
     assert any(line.startswith("CLASS (waiting, seconds)") for line in said.splitlines())
     assert {each["class"] for each in json.loads((tmp_path / "out" / "submitted.json").read_text())} == {
