@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from ghostfleet.schedulers.interface import Bind, Refuse, Runner, Snapshot, load_scheduler
+from ghostfleet.schedulers.framework import Bind, Decision, Session
+from ghostfleet.schedulers.framework.own import OwnScheduler, load_scheduler
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "02-own-scheduler.py"
 
@@ -21,7 +22,7 @@ def test_the_example_packs_gpus(lab: Any) -> None:
     scheduler = load_scheduler(f"{EXAMPLE}:GpuBinpack")
     for index in range(3):
         lab.node(f"n{index}")
-    Runner(lab.store, lab.clock, scheduler)
+    OwnScheduler(lab.store, lab.clock, scheduler)
     for index in range(8):
         lab.gpus(f"p{index}", 1, schedulerName="gpu-binpack")
     lab.gpus("whole", 8, schedulerName="gpu-binpack")
@@ -34,7 +35,7 @@ def test_the_example_packs_gpus(lab: Any) -> None:
 
 def test_a_refused_pod_says_why_and_is_tried_again_when_something_changes(lab: Any) -> None:
     lab.node("n0")
-    Runner(lab.store, lab.clock, load_scheduler(f"{EXAMPLE}:GpuBinpack"))
+    OwnScheduler(lab.store, lab.clock, load_scheduler(f"{EXAMPLE}:GpuBinpack"))
     lab.gpus("big", 16, schedulerName="gpu-binpack")
     lab.clock.run()
     assert lab.message("big") == "0/1 nodes have 16 nvidia.com/gpu left"
@@ -46,7 +47,7 @@ def test_a_refused_pod_says_why_and_is_tried_again_when_something_changes(lab: A
 
 def test_it_runs_beside_the_default_scheduler(lab: Any) -> None:
     lab.node("n0")
-    Runner(lab.store, lab.clock, load_scheduler(f"{EXAMPLE}:GpuBinpack"))
+    OwnScheduler(lab.store, lab.clock, load_scheduler(f"{EXAMPLE}:GpuBinpack"))
     lab.start()
     lab.gpus("mine", 4, schedulerName="gpu-binpack")
     lab.gpus("theirs", 4)
@@ -59,10 +60,10 @@ def test_a_snapshot_shows_what_is_left_and_who_waits_in_order(lab: Any) -> None:
         name = "watcher"
 
         def __init__(self) -> None:
-            self.seen: list[Snapshot] = []
+            self.seen: list[Session] = []
 
-        def schedule(self, snapshot: Snapshot) -> Iterator[Bind | Refuse]:
-            self.seen.append(snapshot)
+        def schedule(self, session: Session) -> Iterator[Decision]:
+            self.seen.append(session)
             yield from ()
 
     lab.node("n0")
@@ -70,12 +71,12 @@ def test_a_snapshot_shows_what_is_left_and_who_waits_in_order(lab: Any) -> None:
     lab.gpus("low", 1, schedulerName="watcher")
     lab.gpus("high", 1, schedulerName="watcher", priority=5)
     watcher = Watcher()
-    Runner(lab.store, lab.clock, watcher)
+    OwnScheduler(lab.store, lab.clock, watcher)
     lab.clock.settle()
-    (snapshot,) = watcher.seen
-    assert snapshot.nodes[0].free["nvidia.com/gpu"] == 5
-    assert snapshot.nodes[0].free["cpu"] == 8000
-    assert [pod.key for pod in snapshot.pending] == ["default/high", "default/low"]
+    (session,) = watcher.seen
+    assert session.nodes[0].free["nvidia.com/gpu"] == 5
+    assert session.nodes[0].free["cpu"] == 8000
+    assert [pod.key for pod in session.pending] == ["default/high", "default/low"]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_a_snapshot_shows_what_is_left_and_who_waits_in_order(lab: Any) -> None:
         ("nothing", "expected path.py:Class"),
         ("missing.py:Thing", "there is no file missing.py"),
         (f"{EXAMPLE}:Missing", "there is no class Missing"),
-        (f"{EXAMPLE}:Snapshot", "cannot be made without arguments"),
+        (f"{EXAMPLE}:Bind", "cannot be made without arguments"),
         (f"{__file__}:Nameless", "needs a `name`"),
     ],
 )
@@ -98,11 +99,11 @@ def test_a_binding_to_a_node_that_does_not_exist_is_an_error(lab: Any) -> None:
     class Wrong:
         name = "wrong"
 
-        def schedule(self, snapshot: Snapshot) -> Iterator[Bind | Refuse]:
-            for pod in snapshot.pending:
+        def schedule(self, session: Session) -> Iterator[Decision]:
+            for pod in session.pending:
                 yield Bind(pod, "nowhere")
 
     lab.pod("p", schedulerName="wrong")
-    Runner(lab.store, lab.clock, Wrong())
+    OwnScheduler(lab.store, lab.clock, Wrong())
     with pytest.raises(ValueError, match="no node 'nowhere'"):
         lab.clock.settle()

@@ -36,8 +36,7 @@ from ghostfleet.stages.settings import Settings
 
 if TYPE_CHECKING:
     from ghostfleet.dispatchers.mcad import Mcad
-    from ghostfleet.schedulers.interface import Runner
-    from ghostfleet.schedulers.kube import KubeScheduler
+    from ghostfleet.schedulers.framework import Runner
 
 __all__ = ["Cluster", "add_nodes"]
 
@@ -68,7 +67,7 @@ class Cluster:
         self.fleet = self._fleet() if "stages" not in make.without else None
         self._workloads = self._controllers() if "controllers" not in make.without else None
         self._operators = self._make_operators()
-        self._schedulers: tuple[KubeScheduler | Runner, ...] = ()
+        self._schedulers: tuple[Runner, ...] = ()
         if isinstance(self.clock, VirtualClock) or make.scheduler_config is not None or make.schedulers:
             self._start_schedulers()
         else:
@@ -129,12 +128,13 @@ class Cluster:
     def _start_schedulers(self) -> None:
         if "scheduler" in self.make.without and not self.make.schedulers:
             return
-        from ghostfleet.schedulers.interface import Runner, load_scheduler
+        from ghostfleet.schedulers.framework.own import OwnScheduler, load_scheduler
+        from ghostfleet.schedulers.framework.runner import Pace
         from ghostfleet.schedulers.kube import KubeScheduler, load_configuration
 
-        schedulers: list[KubeScheduler | Runner] = []
+        schedulers: list[Runner] = []
+        profile = load_profile(self.make.profile)
         if "scheduler" not in self.make.without:
-            profile = load_profile(self.make.profile)
             path = self.make.scheduler_config
             schedulers.append(
                 KubeScheduler(
@@ -142,10 +142,13 @@ class Cluster:
                     self.clock,
                     self.streams.stream("scheduler"),
                     config=load_configuration(path.read_bytes(), str(path)) if path is not None else None,
-                    limiter=profile.limiter("kube-scheduler"),
+                    pace=Pace.of(profile),
                 )
             )
-        schedulers += [Runner(self.store, self.clock, load_scheduler(each)) for each in self.make.schedulers]
+        schedulers += [
+            OwnScheduler(self.store, self.clock, load_scheduler(each), Pace.of(profile))
+            for each in self.make.schedulers
+        ]
         self._schedulers = tuple(schedulers)
 
     def _dispatcher_profile(self) -> Profile | None:
