@@ -54,29 +54,21 @@ class CycleState:
         #: The plugin that rejects the pods as such, and why.
         self.rejection: tuple[str, str] | None = None
         #: Filters by the names of their plugins, in the order of these.
-        self.filters: list[tuple[str, Filter]] = self._make_filters()
-        self.sequential = any(each.sequential for _, each in self.filters)
-        naming = {
-            name: each.node_names
-            for name, each in self.filters
-            if each.node_names is not None and self.profile.is_on(name, "preFilter")
-        }
+        self.filters: list[tuple[str, Filter]] = []
+        #: Whether they depend on what is written for pods before them.
+        self.sequential = False
         #: The only nodes to look at, when the pods name them, and the plugins that say so.
-        self.named = frozenset.intersection(*naming.values()) if naming else None
-        self.named_by = list(naming)
+        self.named: frozenset[str] | None = None
+        self.named_by: list[str] = []
+        self._make_filters()
         #: Plugins that take part when such a pod is bound.
-        self._binders = {
-            plugin.name
-            for plugin in (*framework.reservers, *framework.permits, *framework.pre_binds)
-            if plugin.concerns(pod.info)
-        }
-        local: list[tuple[int, Score]] = []
+        self._binders = [plugin for plugin in framework.binders if plugin.concerns(pod.info)]
+        self._local_scores: list[tuple[int, Score]] = []
         self._comparing: list[tuple[int, Score]] = []
         for weight, plugin in framework.scores:
             score = plugin.pre_score(pod)
             if score is not None:
-                (local if score.local else self._comparing).append((weight, score))
-        self._local_scores = local
+                (self._local_scores if score.local else self._comparing).append((weight, score))
         self._plain = self.named is None and not self.sequential and self.rejection is None
         self._on_pods = [each for _, each in self.filters if each.scope is Scope.PODS]
         self._on_cluster = [each for _, each in self.filters if each.scope is Scope.CLUSTER]
@@ -99,18 +91,22 @@ class CycleState:
         self._scores: list[tuple[int, Score]] = []
         self._compared: list[tuple[int, Score]] = []
 
-    def _make_filters(self) -> list[tuple[str, Filter]]:
-        found: list[tuple[str, Filter]] = []
+    def _make_filters(self) -> None:
         for plugin in self.framework.filters:
+            name = plugin.name
             try:
                 each = plugin.pre_filter(self.pod)
             except Rejected as rejected:
-                if self.rejection is None and self.profile.is_on(plugin.name, "preFilter"):
-                    self.rejection = (plugin.name, str(rejected))
+                if self.rejection is None and self.profile.is_on(name, "preFilter"):
+                    self.rejection = (name, str(rejected))
                 continue
-            if each is not None:
-                found.append((plugin.name, each))
-        return found
+            if each is None:
+                continue
+            self.filters.append((name, each))
+            self.sequential = self.sequential or each.sequential
+            if each.node_names is not None and self.profile.is_on(name, "preFilter"):
+                self.named = each.node_names if self.named is None else self.named & each.node_names
+                self.named_by.append(name)
 
     @property
     def asks_before_binding(self) -> bool:
@@ -119,7 +115,7 @@ class CycleState:
 
     def concerned(self, plugins: list[Plugin]) -> list[Plugin]:
         """Those of the plugins that take part when such a pod is bound."""
-        return [plugin for plugin in plugins if plugin.name in self._binders]
+        return [plugin for plugin in plugins if plugin in self._binders]
 
     # -- what only nodes decide --------------------------------------------------------------------------------------
 

@@ -50,6 +50,8 @@ class Framework:
         self.reservers = self._at("reserve")
         self.permits = self._at("permit")
         self.pre_binds = self._at("preBind")
+        #: All that take part when a pod is bound.
+        self.binders = list(dict.fromkeys((*self.reservers, *self.permits, *self.pre_binds)))
         used = {plugin.name: plugin for plugin in (*self.filters, *(plugin for _, plugin in self.scores))}
         self._signers = [plugin.sign for plugin in used.values() if type(plugin).sign is not Plugin.sign]
         self._cycle_states: dict[Signature, CycleState] = {}

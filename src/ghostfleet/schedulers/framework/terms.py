@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ghostfleet.core.selectors import EVERYTHING, NOTHING, LabelSelector, selector_from_object
 
-__all__ = ["AffinityTerm", "PodTerms", "label_selector", "pod_terms"]
+__all__ = ["NO_TERMS", "AffinityTerm", "PodTerms", "label_selector", "pod_terms"]
 
 Labels = Mapping[str, str]
 
@@ -50,6 +50,9 @@ class PodTerms(NamedTuple):
     @property
     def any(self) -> bool:
         return any(map(bool, self))
+
+
+NO_TERMS = PodTerms((), (), (), ())
 
 
 def pod_terms(affinity: Mapping[str, Any] | None, namespace: str) -> PodTerms:

@@ -19,7 +19,7 @@ from ghostfleet.schedulers.framework.plugin import MAX_SCORE, Filter, Objection,
 from ghostfleet.schedulers.framework.podinfo import PodInfo, SpecInfo
 from ghostfleet.schedulers.framework.podtable import Counter, ExistingTerm
 from ghostfleet.schedulers.framework.snapshot import Snapshot
-from ghostfleet.schedulers.framework.terms import AffinityTerm, pod_terms
+from ghostfleet.schedulers.framework.terms import NO_TERMS, AffinityTerm
 
 __all__ = ["InterPodAffinity"]
 
@@ -68,7 +68,7 @@ class _Terms:
         self._pods = snapshot.pods
         self._pod = pod
         self._kinds = kinds
-        self.own = pod_terms(pod.info.affinity, pod.namespace)
+        self.own = pod.terms or NO_TERMS
         self._version = -1
         self._existing: list[ExistingTerm] = []
 

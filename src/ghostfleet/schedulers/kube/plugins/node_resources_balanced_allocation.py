@@ -60,10 +60,10 @@ class BalanceScore(Score):
         if len(self._parts) == 2:
             (first, adds), (second, more) = self._parts
             there, too = allocatable[first], allocatable[second]
-            if there and too:
-                uses, use = used[first], used[second]
-                without = _capped(uses / there) - _capped(use / too)
-                with_pod = _capped((uses + adds) / there) - _capped((use + more) / too)
+            uses, use = used[first], used[second]
+            if there and too and uses + adds <= there and use + more <= too:
+                without = uses / there - use / too
+                with_pod = (uses + adds) / there - (use + more) / too
                 evenness = int((1 - abs(with_pod / 2)) * MAX_SCORE) - int((1 - abs(without / 2)) * MAX_SCORE)
                 return 50 + (50 + evenness) // 2
         before: list[float] = []
@@ -78,8 +78,8 @@ class BalanceScore(Score):
 
     def many(self, slots: Slots) -> IntArray:
         allocatable, used = self._table.flush()
-        there = [allocatable[column, slots] for column, _ in self._parts]
-        uses = [used[column, slots] for column, _ in self._parts]
+        there = [allocatable[column].take(slots) for column, _ in self._parts]
+        uses = [used[column].take(slots) for column, _ in self._parts]
         counted = [each > 0 for each in there]
         whole = all(each.all() for each in counted)
         divisors = there if whole else [np.maximum(each, 1) for each in there]
@@ -92,10 +92,6 @@ class BalanceScore(Score):
             return 50 + (50 + _evenness_of_two(*after) - _evenness_of_two(*before)) // 2
         with_pod = _evenness_of_all(np.array(after), np.array(counted))
         return 50 + (50 + with_pod - _evenness_of_all(np.array(before), np.array(counted))) // 2
-
-
-def _capped(fraction: float) -> float:
-    return fraction if fraction < 1.0 else 1.0
 
 
 def _evenness_of_two(first: Any, second: Any) -> IntArray:

@@ -115,9 +115,9 @@ class ResourcesFilter(Filter):
 
     def allowed(self, slots: Slots) -> BoolArray:
         allocatable, used = self._table.flush()
-        room: BoolArray = used[PODS_COLUMN, slots] < allocatable[PODS_COLUMN, slots]
+        room: BoolArray = used[PODS_COLUMN].take(slots) < allocatable[PODS_COLUMN].take(slots)
         for column, amount, _ in self.needs:
-            room &= allocatable[column, slots] - used[column, slots] >= amount
+            room &= allocatable[column].take(slots) - used[column].take(slots) >= amount
         return room
 
     def allows(self, slot: int) -> bool:
@@ -175,8 +175,8 @@ class FitScore(Score):
         weights: IntArray = np.zeros(len(slots), np.int64)
         ratio = self._kind == "RequestedToCapacityRatio"
         for has, uses, adds, weight in self._parts:
-            there = allocatable[has, slots]
-            got = self._many(used[uses, slots] + adds, there)
+            there = allocatable[has].take(slots)
+            got = self._many(used[uses].take(slots) + adds, there)
             counts = (there > 0) & (got > 0) if ratio else there > 0
             total += np.where(counts, got * weight, 0)
             weights += counts * weight

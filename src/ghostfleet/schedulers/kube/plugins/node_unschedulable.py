@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ghostfleet.schedulers.framework.nodematcher import tolerates
 from ghostfleet.schedulers.framework.plugin import Filter, Objection, Plugin, Slots
@@ -19,8 +20,12 @@ class NodeUnschedulable(Plugin):
 
     name = "NodeUnschedulable"
 
+    def __init__(self, snapshot: Snapshot, arguments: Any = None) -> None:
+        super().__init__(snapshot, arguments)
+        self._filter = _Cordoned(snapshot)
+
     def pre_filter(self, pod: PodInfo) -> Filter | None:
-        return None if any(tolerates(each, _TAINT) for each in pod.info.tolerations) else _Cordoned(self.snapshot)
+        return None if any(tolerates(each, _TAINT) for each in pod.info.tolerations) else self._filter
 
 
 class _Cordoned(Filter):

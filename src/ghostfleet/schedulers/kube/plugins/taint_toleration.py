@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ghostfleet.schedulers.framework.nodematcher import NodeMatcher
 from ghostfleet.schedulers.framework.nodetable import IntArray
 from ghostfleet.schedulers.framework.plugin import MAX_SCORE, Filter, Objection, Plugin, Score, Slots
 from ghostfleet.schedulers.framework.podinfo import PodInfo, SpecInfo
+from ghostfleet.schedulers.framework.snapshot import Snapshot
 from ghostfleet.schedulers.kube.plugins.normalising import as_share
 
 __all__ = ["TaintToleration"]
+
+_SHARED = 4096
 
 
 class TaintToleration(Plugin):
@@ -19,11 +23,25 @@ class TaintToleration(Plugin):
     name = "TaintToleration"
     weight = 3
 
+    def __init__(self, snapshot: Snapshot, arguments: Any = None) -> None:
+        super().__init__(snapshot, arguments)
+        #: Pods with the same tolerations share them.
+        self._shared: dict[bytes, tuple[Filter, Score]] = {}
+
     def pre_filter(self, pod: PodInfo) -> Filter | None:
-        return _Untolerated(self.snapshot.matcher, pod.info)
+        return self._of(pod.info)[0]
 
     def pre_score(self, pod: PodInfo) -> Score | None:
-        return _FewerTaints(self.snapshot.matcher, pod.info)
+        return self._of(pod.info)[1]
+
+    def _of(self, info: SpecInfo) -> tuple[Filter, Score]:
+        found = self._shared.get(info.toleration_key)
+        if found is None:
+            if len(self._shared) >= _SHARED:
+                self._shared.clear()
+            matcher = self.snapshot.matcher
+            found = self._shared[info.toleration_key] = (_Untolerated(matcher, info), _FewerTaints(matcher, info))
+        return found
 
 
 class _Untolerated(Filter):
