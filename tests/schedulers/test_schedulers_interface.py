@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
-from ghostfleet.schedulers.framework import Bind, Decision, Session
+from ghostfleet.core.clock import SECOND
+from ghostfleet.core.ratelimit import TokenBucket
+from ghostfleet.schedulers.framework import Bind, Decision, Group, Pace, Session
 from ghostfleet.schedulers.framework.own import OwnScheduler, load_scheduler
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "02-own-scheduler.py"
+GANGS = EXAMPLE.with_name("02-gang-scheduler.py")
 
 
 class Nameless:
@@ -107,3 +110,115 @@ def test_a_binding_to_a_node_that_does_not_exist_is_an_error(lab: Any) -> None:
     OwnScheduler(lab.store, lab.clock, Wrong())
     with pytest.raises(ValueError, match="no node 'nowhere'"):
         lab.clock.settle()
+
+
+def gang(lab: Any, name: str, size: int, gpus: int, *, pods: int | None = None, **spec: Any) -> None:
+    for index in range(size if pods is None else pods):
+        labels = {"gang": name, "gang-size": str(size)}
+        lab.gpus(f"{name}-{index}", gpus, schedulerName="gangs", labels=labels, **spec)
+
+
+def nodes_of(lab: Any, name: str, size: int) -> list[str | None]:
+    return [lab.node_of(f"{name}-{index}") for index in range(size)]
+
+
+@pytest.fixture
+def gangs(lab: Any) -> Any:
+    """Two nodes of eight GPUs, and the example's scheduler."""
+    lab.node("n0")
+    lab.node("n1")
+    OwnScheduler(lab.store, lab.clock, load_scheduler(f"{GANGS}:Gangs"))
+    return lab
+
+
+def test_a_gang_runs_as_a_whole_or_not_at_all(gangs: Any) -> None:
+    gang(gangs, "fits", 3, 4)
+    gang(gangs, "large", 3, 4)
+    gangs.clock.settle()
+    assert None not in nodes_of(gangs, "fits", 3)
+    assert nodes_of(gangs, "large", 3) == [None] * 3
+    assert gangs.message("large-0") == "no room for all 3 pods of its gang"
+
+
+def test_a_gang_waits_for_its_last_pod(gangs: Any) -> None:
+    gang(gangs, "g", 2, 8, pods=1)
+    gangs.clock.settle()
+    assert gangs.message("g-0") == "waits for the rest of its gang"
+    gangs.gpus("g-1", 8, schedulerName="gangs", labels={"gang": "g", "gang-size": "2"})
+    gangs.clock.settle()
+    assert sorted(nodes_of(gangs, "g", 2)) == ["n0", "n1"]
+
+
+def test_a_gang_evicts_less_important_pods_and_is_bound_when_they_are_gone(gangs: Any) -> None:
+    gang(gangs, "low", 3, 4)
+    gangs.clock.settle()
+    gang(gangs, "high", 2, 8, priority=10)
+    gangs.clock.settle()
+    victims = [each for each in gangs.store.list("pods") if "deletionTimestamp" in each["metadata"]]
+    assert len(victims) == 3
+    assert all("makes room for a gang" in each["status"]["conditions"][-1]["message"] for each in victims)
+    nominated = {gangs.get(f"high-{index}")["status"]["nominatedNodeName"] for index in range(2)}
+    assert nominated == {"n0", "n1"}
+    # As long as one victim is there nobody of the gang is bound, nor does anybody else take the room.
+    for each in victims[:-1]:
+        gangs.delete(each["metadata"]["name"])
+    gang(gangs, "late", 1, 1)
+    gangs.clock.settle()
+    assert nodes_of(gangs, "high", 2) == [None, None]
+    assert nodes_of(gangs, "late", 1) == [None]
+    gangs.delete(victims[-1]["metadata"]["name"])
+    gangs.clock.settle()
+    assert sorted(nodes_of(gangs, "high", 2)) == ["n0", "n1"]
+
+
+def test_nothing_of_a_group_is_written_when_one_of_its_pods_is_gone(lab: Any) -> None:
+    class Late:
+        name = "late"
+
+        def schedule(self, session: Session) -> Iterator[Decision | Group]:
+            if len(session.pending) == 2:
+                decided = Group(*(Bind(pod, "n0") for pod in session.pending))
+                lab.delete("p0")
+                yield decided
+
+    lab.node("n0")
+    OwnScheduler(lab.store, lab.clock, Late())
+    lab.gpus("p0", 1, schedulerName="late")
+    lab.gpus("p1", 1, schedulerName="late")
+    lab.clock.settle()
+    assert lab.node_of("p1") is None
+
+
+def test_a_group_waits_for_the_client_as_a_whole(lab: Any) -> None:
+    lab.node("n0")
+    pace = Pace(TokenBucket(1, 1), latency=SECOND)
+    OwnScheduler(lab.store, lab.clock, load_scheduler(f"{GANGS}:Gangs"), pace)
+    gang(lab, "g", 3, 2)
+    lab.clock.settle()
+    assert nodes_of(lab, "g", 3) == [None] * 3
+    lab.clock.run(until=lab.clock.now() + 3 * SECOND - 1)
+    assert nodes_of(lab, "g", 3) == [None] * 3
+    lab.clock.run(until=lab.clock.now() + 1)
+    assert nodes_of(lab, "g", 3) == ["n0"] * 3
+
+
+def test_a_scheduler_with_a_period_is_called_by_the_clock(lab: Any) -> None:
+    class Ticking:
+        name = "ticking"
+        period = "1s"
+
+        def __init__(self) -> None:
+            self.times: list[int] = []
+
+        def schedule(self, session: Session) -> Iterator[Decision]:
+            self.times.append(session.now)
+            if len(self.times) == 3:
+                yield from (Bind(pod, "n0") for pod in session.pending)
+
+    lab.node("n0")
+    ticking = Ticking()
+    OwnScheduler(lab.store, lab.clock, ticking)
+    lab.gpus("p", 1, schedulerName="ticking")
+    lab.clock.run()
+    assert [time - ticking.times[0] for time in ticking.times] == [0, SECOND, 2 * SECOND]
+    assert lab.node_of("p") == "n0"
