@@ -39,6 +39,7 @@ def _virtual(
     stages: Annotated[
         list[str] | None, typer.Option(help="Stages by which its pods and nodes live; several times too.")
     ] = None,
+    scheduler: options.Schedulers = None,
     scheduler_config: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="A KubeSchedulerConfiguration file for it.")
     ] = None,
@@ -62,6 +63,8 @@ def _virtual(
             profile=profile,
             stages=tuple(stages or ("fast",)),
             scheduler_config=scheduler_config,
+            schedulers=tuple(scheduler or ()),
+            replaces_default=True,
             dispatcher=dispatcher,
         )
         try:

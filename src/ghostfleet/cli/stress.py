@@ -9,7 +9,7 @@ import typer
 
 from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected_or, interrupted, reporting
 from ghostfleet.cli.output import WRONG_USAGE, Form, fail, print_structure
-from ghostfleet.cli.workloads import numbers_of_jobs
+from ghostfleet.cli.workloads import Schedulers, numbers_of_jobs
 
 if TYPE_CHECKING:
     from ghostfleet.drive.interface import Cluster
@@ -33,6 +33,7 @@ def stress(
     seed: Annotated[int, typer.Option(help="Seed of all that is random.")] = 0,
     profile: Annotated[str, typer.Option(help="Another profile than the mode's own: a name or a file.")] = "",
     stages: Annotated[list[str] | None, typer.Option(help="Other stages than the mode's own.")] = None,
+    scheduler: Schedulers = None,
     cluster: ClusterName = "",
     kubeconfig: Kubeconfig = None,
     context: Context = "",
@@ -56,6 +57,7 @@ def stress(
             seed=seed,
             profile=profile,
             stages=tuple(stages or ()),
+            schedulers=tuple(scheduler or ()),
         )
         for name in plan.modes:
             find_mode(name)

@@ -20,6 +20,7 @@ __all__ = [
     "Force",
     "OutputDir",
     "Quiet",
+    "Schedulers",
     "WorkloadTypeName",
     "numbers_of_jobs",
     "workload_plan",
@@ -40,6 +41,13 @@ WorkloadTypeName = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace what an earlier run left in the output dir.")]
 CreateProject = Annotated[
     bool, typer.Option("--create-project", help="Make the project's namespace where it is missing, on any cluster.")
+]
+Schedulers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scheduler",
+        help="A scheduler of your own, path.py:Class, in the place of the default one; several times too.",
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 

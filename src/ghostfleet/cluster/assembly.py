@@ -134,7 +134,8 @@ class Cluster:
 
         schedulers: list[Runner] = []
         profile = load_profile(self.make.profile)
-        if "scheduler" not in self.make.without:
+        replaced = self.make.replaces_default and bool(self.make.schedulers)
+        if "scheduler" not in self.make.without and not replaced:
             path = self.make.scheduler_config
             schedulers.append(
                 KubeScheduler(
@@ -146,8 +147,10 @@ class Cluster:
                 )
             )
         schedulers += [
-            OwnScheduler(self.store, self.clock, load_scheduler(each), Pace.of(profile))
-            for each in self.make.schedulers
+            OwnScheduler(
+                self.store, self.clock, load_scheduler(each), Pace.of(profile), by_default=replaced and not index
+            )
+            for index, each in enumerate(self.make.schedulers)
         ]
         self._schedulers = tuple(schedulers)
 

@@ -35,6 +35,8 @@ class Make:
     scheduler_config: Path | None = None
     #: Schedulers of the user's own, as `path.py:Class`.
     schedulers: Sequence[str] = ()
+    #: Whether the first of them stands in for the default scheduler and takes the pods that name no scheduler.
+    replaces_default: bool = False
     #: The dispatcher in front of the schedulers, by its profile; "" is none.
     dispatcher: str = ""
     #: Parts that are left out.

@@ -53,13 +53,23 @@ class Mode:
     dispatcher: str = ""
     delays: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
-    def cluster(self, nodes: int = NODES, *, seed: int = 0, profile: str = "", stages: tuple[str, ...] = ()) -> Cluster:
+    def cluster(
+        self,
+        nodes: int = NODES,
+        *,
+        seed: int = 0,
+        profile: str = "",
+        stages: tuple[str, ...] = (),
+        schedulers: tuple[str, ...] = (),
+    ) -> Cluster:
         """A fresh cluster of this mode, with its nodes Ready."""
         make = Make(
             profile=profile or self.profile,
             stages=stages or self.stages,
             fleet=Settings(commands="ignored" if self.fake else "played"),
             dispatcher=self.dispatcher,
+            schedulers=schedulers,
+            replaces_default=True,
         )
         try:
             cluster = Cluster(make=make, seed=seed)

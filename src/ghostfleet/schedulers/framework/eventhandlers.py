@@ -14,7 +14,7 @@ from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.store import Store
 from ghostfleet.schedulers.framework.clusterevents import NODES, PODS, ClusterEvents
 from ghostfleet.schedulers.framework.plugin import Plugin
-from ghostfleet.schedulers.framework.podinfo import is_over
+from ghostfleet.schedulers.framework.podinfo import DEFAULT_SCHEDULER, is_over
 from ghostfleet.schedulers.framework.snapshot import Snapshot
 
 __all__ = ["EventHandlers", "Queue"]
@@ -116,7 +116,7 @@ class EventHandlers:
             self._see_on_node(old, pod)
         elif is_over(pod):
             self._lose(pod)
-        elif pod["spec"].get("schedulerName", "default-scheduler") in self._schedulers:
+        elif pod["spec"].get("schedulerName", DEFAULT_SCHEDULER) in self._schedulers:
             self._see_waiting(old, pod)
 
     def _see_on_node(self, old: Object | None, pod: Object) -> None:

@@ -21,7 +21,7 @@ from ghostfleet.core.clock import Clock
 from ghostfleet.core.durations import parse_duration
 from ghostfleet.core.store import Store
 from ghostfleet.schedulers.framework.decisions import Bind, Decision, Evict, Group, Nominate, Reject
-from ghostfleet.schedulers.framework.podinfo import PodInfo
+from ghostfleet.schedulers.framework.podinfo import DEFAULT_SCHEDULER, PodInfo
 from ghostfleet.schedulers.framework.runner import INSTANT, Pace, Runner
 from ghostfleet.schedulers.framework.session import PendingPods, Session
 
@@ -69,12 +69,15 @@ def load_scheduler(place: str) -> Scheduler:
 class OwnScheduler(Runner):
     """Runs a user's scheduler on one store and one clock."""
 
-    def __init__(self, store: Store, clock: Clock, scheduler: Scheduler, pace: Pace = INSTANT) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, scheduler: Scheduler, pace: Pace = INSTANT, *, by_default: bool = False
+    ) -> None:
         period = getattr(scheduler, "period", "")
         super().__init__(store, clock, replace(pace, period=parse_duration(period)) if period else pace)
         self._scheduler = scheduler
         self._pending = PendingPods(self.snapshot.specs)
-        self.start(self._pending, (scheduler.name,))
+        # By default it takes the pods that name no scheduler, too.
+        self.start(self._pending, (scheduler.name, DEFAULT_SCHEDULER) if by_default else (scheduler.name,))
 
     def cycle(self, now: int) -> bool:
         self.handlers.taken()

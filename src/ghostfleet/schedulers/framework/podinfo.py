@@ -17,8 +17,10 @@ from ghostfleet.core.changes import Object
 from ghostfleet.schedulers.framework.requests import Requests, pod_requests
 from ghostfleet.schedulers.framework.terms import PodTerms, pod_terms
 
-__all__ = ["HostPort", "PodInfo", "SpecCache", "SpecInfo", "is_over", "priority_of"]
+__all__ = ["DEFAULT_SCHEDULER", "HostPort", "PodInfo", "SpecCache", "SpecInfo", "is_over", "priority_of"]
 
+#: The scheduler of pods that name none.
+DEFAULT_SCHEDULER = "default-scheduler"
 #: Protocol, address, port.
 HostPort = tuple[str, str, int]
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ghostfleet.schedulers.framework.plugin import EXTENSION_POINTS, Plugin
+from ghostfleet.schedulers.framework.podinfo import DEFAULT_SCHEDULER
 
 __all__ = ["REGISTRY", "Profile", "all_on", "register"]
 
@@ -36,7 +37,7 @@ def all_on() -> dict[str, dict[str, int]]:
 class Profile:
     """One profile."""
 
-    name: str = "default-scheduler"
+    name: str = DEFAULT_SCHEDULER
     #: Percent of nodes to look for; 0 lets the number of nodes decide.
     percentage: int = 0
     #: The plugins that are on, with their weights, by extension point.

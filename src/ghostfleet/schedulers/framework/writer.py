@@ -16,7 +16,7 @@ from ghostfleet.core.errors import ApiError
 from ghostfleet.core.ratelimit import TokenBucket
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.schedulers.framework.cyclestate import CycleState
-from ghostfleet.schedulers.framework.podinfo import PodInfo
+from ghostfleet.schedulers.framework.podinfo import DEFAULT_SCHEDULER, PodInfo
 from ghostfleet.schedulers.framework.recorder import EventRecorder
 from ghostfleet.schedulers.framework.snapshot import Snapshot
 
@@ -48,7 +48,7 @@ class Writer:
         self._held: dict[str, tuple[Object, CycleState, str]] = {}
 
     def _recorder(self, pod: Object) -> EventRecorder:
-        return self._recorders[pod["spec"].get("schedulerName", "default-scheduler")]
+        return self._recorders[pod["spec"].get("schedulerName", DEFAULT_SCHEDULER)]
 
     # -- bindings ----------------------------------------------------------------------------------------------------
 
@@ -195,7 +195,7 @@ class Writer:
 
     def preempt(self, victim: PodInfo, pod: Object, node: str) -> None:
         """Evict a pod that is in the way of a more important one."""
-        name = pod["spec"].get("schedulerName", "default-scheduler")
+        name = pod["spec"].get("schedulerName", DEFAULT_SCHEDULER)
         message = f"{name}: preempting to accommodate a higher priority pod"
         note = f"Preempted by pod {pod['metadata']['uid']} on node {node}"
         self.evict(victim, message, note, self._recorder(pod), pod)

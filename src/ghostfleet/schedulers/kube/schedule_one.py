@@ -19,14 +19,12 @@ from ghostfleet.core.store import Store
 from ghostfleet.schedulers.framework.cyclestate import CycleState
 from ghostfleet.schedulers.framework.diagnosis import Diagnosis, diagnose, refusal_with_nominated
 from ghostfleet.schedulers.framework.nodetable import IntArray
-from ghostfleet.schedulers.framework.podinfo import PodInfo
+from ghostfleet.schedulers.framework.podinfo import DEFAULT_SCHEDULER, PodInfo
 from ghostfleet.schedulers.framework.profile import Profile
 from ghostfleet.schedulers.framework.runtime import Framework
 from ghostfleet.schedulers.framework.snapshot import Snapshot
 
 __all__ = ["NO_NODES", "ScheduleAlgorithm", "ScheduleResult"]
-
-DEFAULT_SCHEDULER = "default-scheduler"
 
 
 class ScheduleResult(NamedTuple):
