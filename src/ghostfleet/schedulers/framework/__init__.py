@@ -7,12 +7,13 @@ plugins of kube-scheduler, `plugin` (extension points), `profile` and `runtime` 
 """
 
 from ghostfleet.schedulers.framework.decisions import Bind, Decision, Evict, Group, Nominate, Reject
+from ghostfleet.schedulers.framework.index import Index
 from ghostfleet.schedulers.framework.plugin import Filter, Objection, Plugin, Rejected, Scope, Score
 from ghostfleet.schedulers.framework.podinfo import PodInfo
 from ghostfleet.schedulers.framework.profile import Profile, register
 from ghostfleet.schedulers.framework.runner import Pace, Runner
 from ghostfleet.schedulers.framework.session import NodeInfo, Session
-from ghostfleet.schedulers.framework.snapshot import Index, Snapshot
+from ghostfleet.schedulers.framework.snapshot import Snapshot
 from ghostfleet.schedulers.framework.statement import Statement
 
 __all__ = [

@@ -12,7 +12,7 @@ is a list of taints that some nodes share.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -231,9 +231,13 @@ class NodeTable:
 
     def discharge(self, slot: int, info: SpecInfo) -> None:
         """A pod is no longer on the node."""
+        self.take(slot, self.delta(info), -1)
+
+    def take(self, slot: int, amounts: Iterable[tuple[int, int]], sign: int = 1) -> None:
+        """Count amounts by column as used on a node, or with -1 no longer."""
         row = self.used[slot]
-        for column, amount in self.delta(info):
-            row[column] -= amount
+        for column, amount in amounts:
+            row[column] += sign * amount
         self.touch(slot)
         self._release_if_empty(slot)
 

@@ -16,25 +16,13 @@ import numpy as np
 
 from ghostfleet.core.changes import Object
 from ghostfleet.core.store import Store
+from ghostfleet.schedulers.framework.index import Index
 from ghostfleet.schedulers.framework.nodematcher import NodeMatcher
 from ghostfleet.schedulers.framework.nodetable import PODS_COLUMN, BoolArray, IntArray, NodeTable
 from ghostfleet.schedulers.framework.podinfo import PodInfo, SpecCache, SpecInfo, is_over
 from ghostfleet.schedulers.framework.podtable import PodTable
 
-__all__ = ["Index", "Snapshot"]
-
-
-class Index:
-    """What a plugin keeps about pods on nodes."""
-
-    #: Whether it is told of pods that take nothing but amounts of resources, too.
-    every_pod = False
-
-    def add(self, pod: PodInfo) -> None:
-        """A pod is on its node."""
-
-    def remove(self, pod: PodInfo) -> None:
-        """A pod is on its node no longer."""
+__all__ = ["Snapshot"]
 
 
 _Index = TypeVar("_Index", bound=Index)

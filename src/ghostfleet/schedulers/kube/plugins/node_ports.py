@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ghostfleet.schedulers.framework.index import Index
 from ghostfleet.schedulers.framework.nodetable import BoolArray
 from ghostfleet.schedulers.framework.plugin import Filter, Objection, Plugin, Scope, Slots
 from ghostfleet.schedulers.framework.podinfo import HostPort, PodInfo
-from ghostfleet.schedulers.framework.snapshot import Index, Snapshot
+from ghostfleet.schedulers.framework.snapshot import Snapshot
 
 __all__ = ["NodePorts"]
 

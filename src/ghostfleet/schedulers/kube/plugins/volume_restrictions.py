@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ghostfleet.core.changes import Object
+from ghostfleet.schedulers.framework.index import Index
 from ghostfleet.schedulers.framework.nodetable import BoolArray
 from ghostfleet.schedulers.framework.plugin import Filter, Objection, Plugin, Scope, Slots
 from ghostfleet.schedulers.framework.podinfo import PodInfo
-from ghostfleet.schedulers.framework.snapshot import Index, Snapshot
+from ghostfleet.schedulers.framework.snapshot import Snapshot
 from ghostfleet.schedulers.kube.plugins.claims import KINDS, find_claims
 
 __all__ = ["VolumeRestrictions"]
