@@ -98,12 +98,12 @@ def test_one_node_and_many_get_the_same_verdict(nodes: Any, residents: Any, pod:
     info = cache.of({"containers": [{"resources": {"requests": pod}}]})
     slots = np.arange(len(nodes))
     room = ResourcesFilter(table, info, FitArguments())
-    assert room.allowed(slots).tolist() == [room.allows(slot) for slot in slots]
+    assert room.allowed(slots).tolist() == [room.allows(int(slot)) for slot in slots]
     objected = np.logical_or.reduce([objection.nodes for objection in room.objections(slots)])
     assert room.allowed(slots).tolist() == (~objected).tolist()
     score = FitScore(table, info, strategy)
-    assert score.many(slots).tolist() == [score.one(slot) for slot in slots]
+    assert score.many(slots).tolist() == [score.one(int(slot)) for slot in slots]
     for names in (("cpu", "memory"), ("cpu", "nvidia.com/gpu"), RESOURCES, ("memory",)):
         balance = BalanceScore(table, info, [(name, 1) for name in names])
         if balance.applies:
-            assert balance.many(slots).tolist() == [balance.one(slot) for slot in slots]
+            assert balance.many(slots).tolist() == [balance.one(int(slot)) for slot in slots]

@@ -13,6 +13,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ghostfleet.core.clock import SECOND
 from ghostfleet.schedulers.framework import Snapshot
 from ghostfleet.schedulers.kube import Profile, ScheduleAlgorithm
 
@@ -357,3 +358,20 @@ def test_the_same_seed_gives_the_same_placements(new_lab: Any, history: Any, see
         return [(pod["metadata"]["name"], pod["spec"].get("nodeName")) for pod in world.store.list("pods")]
 
     assert run() == run()
+
+
+@given(history=steps(priorities=True))
+def test_nothing_is_put_off_to_a_time_that_has_passed(new_lab: Any, history: Any) -> None:
+    lab = new_lab()
+    call_at = lab.clock.call_at
+
+    def noting(when: int, call: Any, *arguments: Any) -> Any:
+        assert when > lab.clock.now() or "flush" not in call.__name__, "the clock would never get on"
+        return call_at(when, call, *arguments)
+
+    lab.clock.call_at = noting
+    world = World(lab)
+    for what, how in history:
+        world.do(what, how)
+        lab.clock.run(until=lab.clock.now() + 100 * SECOND)
+    lab.clock.run(until=lab.clock.now() + 1000 * SECOND)

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from ghostfleet.cluster import BARE, Cluster, Make
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.ratelimit import TokenBucket
+from ghostfleet.lab.progress import Silent
+from ghostfleet.lab.stress import Plan, run_stress
 from ghostfleet.schedulers.framework import Bind, Decision, Group, Pace, Session
 from ghostfleet.schedulers.framework.own import OwnScheduler, load_scheduler
 
@@ -222,3 +225,17 @@ def test_a_scheduler_with_a_period_is_called_by_the_clock(lab: Any) -> None:
     lab.clock.run()
     assert [time - ticking.times[0] for time in ticking.times] == [0, SECOND, 2 * SECOND]
     assert lab.node_of("p") == "n0"
+
+
+def test_it_takes_the_place_of_the_default_scheduler_in_tests_of_whole_clusters(lab: Any) -> None:
+    own = (f"{EXAMPLE}:GpuBinpack",)
+    (trial,) = run_stress(Plan(jobs=(5,), schedulers=own), Silent())
+    assert trial.jobs == 5
+    cluster = Cluster(make=Make(without=BARE.without, schedulers=own, replaces_default=True))
+    lab.store = cluster.store
+    lab.node("n0")
+    lab.node("n1")
+    for index in range(6):
+        lab.gpus(f"p{index}", 1)
+    cluster.clock.settle()
+    assert len({pod["spec"]["nodeName"] for pod in cluster.store.list("pods")}) == 1
