@@ -104,8 +104,9 @@ class CycleState:
                 continue
             self.filters.append((name, each))
             self.sequential = self.sequential or each.sequential
-            if each.node_names is not None and self.profile.is_on(name, "preFilter"):
-                self.named = each.node_names if self.named is None else self.named & each.node_names
+            names = each.node_names()
+            if names is not None and self.profile.is_on(name, "preFilter"):
+                self.named = names if self.named is None else self.named & names
                 self.named_by.append(name)
 
     @property

@@ -93,13 +93,15 @@ class Filter:
     scope: ClassVar[Scope] = Scope.NODE
     #: Whether a pod has to be tried alone, because it depends on what is written for those before it.
     sequential: ClassVar[bool] = False
-    #: The only nodes to look at at all, by name; None for all nodes.
-    node_names: frozenset[str] | None = None
 
     @property
     def active(self) -> bool:
         """Whether any node can be ruled out as things are; asked of filters that look at the whole cluster."""
         return True
+
+    def node_names(self) -> frozenset[str] | None:
+        """The only nodes to look at at all, by name; None for all nodes."""
+        return None
 
     def objections(self, slots: Slots) -> Sequence[Objection]:
         """All that there is to object to these nodes."""

@@ -55,7 +55,10 @@ class _Required(Filter):
         self._matcher = matcher
         self._info = info
         self._added = added
-        self.node_names = None if names is None else frozenset(names)
+        self._names = None if names is None else frozenset(names)
+
+    def node_names(self) -> frozenset[str] | None:
+        return self._names
 
     def objections(self, slots: Slots) -> Sequence[Objection]:
         found: list[Objection] = []
