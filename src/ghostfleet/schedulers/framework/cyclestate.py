@@ -71,6 +71,8 @@ class CycleState:
                 (self._local_scores if score.local else self._comparing).append((weight, score))
         self._plain = self.named is None and not self.sequential and self.rejection is None
         self._on_pods = [each for _, each in self.filters if each.scope is Scope.PODS]
+        #: Filters whose answers change with pods, by the names of their plugins.
+        self._with_pods = [(name, each) for name, each in self.filters if each.scope is not Scope.NODE]
         self._on_cluster = [each for _, each in self.filters if each.scope is Scope.CLUSTER]
         self.uses = 0
         #: How far the last search had to go.
@@ -289,14 +291,33 @@ class CycleState:
             return [objection._replace(nodes=objection.nodes[slots]) for objection in self._by_node[name]]
         return list(each.objections(slots)) if each.active else []
 
+    @property
+    def by_amounts(self) -> bool:
+        """Whether pods on nodes matter by the amounts of resources they take alone, as things are."""
+        for _, each in self._with_pods:  # noqa: SIM110 - it is faster than all()
+            if not each.by_amounts and each.active:
+                return False
+        return True
+
+    def fits(self, slot: int) -> bool:
+        """Whether nobody objects to a node."""
+        if self._version != self._nodes.version:
+            self._refresh()
+        if not self._base[slot]:
+            return False
+        for _, each in self._with_pods:  # noqa: SIM110 - it is faster than all()
+            if each.active and not each.allows(slot):
+                return False
+        return True
+
     def refusal(self, slot: int) -> Refusal | None:
         """The first plugin that objects to a node, and all its reasons; None when the pod fits."""
+        if self.fits(slot):
+            return None
         slots = np.array((slot,))
         if self.named is not None and self._nodes.names[slot] not in self.named:
             return Refusal(self.named_by[0], (self.not_named(),), False)
         for name, each in self.filters:
-            if each.scope is not Scope.NODE and (not each.active or each.allows(slot)):
-                continue
             found = [objection for objection in self.objections(name, each, slots) if objection.nodes[0]]
             if found:
                 reasons = tuple(dict.fromkeys(objection.reason for objection in found))

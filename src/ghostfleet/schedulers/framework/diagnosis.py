@@ -17,7 +17,7 @@ from ghostfleet.schedulers.framework.plugin import Objection
 from ghostfleet.schedulers.framework.snapshot import Snapshot
 from ghostfleet.schedulers.framework.statement import Statement
 
-__all__ = ["Diagnosis", "diagnose", "reasons_text", "refusal_with_nominated"]
+__all__ = ["Diagnosis", "diagnose", "fits_with_nominated", "reasons_text", "refusal_with_nominated"]
 
 
 class Diagnosis(NamedTuple):
@@ -39,17 +39,35 @@ def reasons_text(nodes: int, reasons: Mapping[str, int]) -> str:
 
 def refusal_with_nominated(cycle: CycleState, slot: int, uid: str) -> Refusal | None:
     """Why a node is not possible for a pod when nominated pods count, too; None when it fits with and without them."""
-    snapshot, priority = cycle.snapshot, cycle.info.priority
-    others = [
-        each for each in snapshot.nominated.get(slot, {}).values() if each.priority >= priority and each.uid != uid
-    ]
-    refused = None
-    if others:
-        with Statement(snapshot) as statement:
-            for each in others:
-                statement.add(each)
+    if slot in cycle.snapshot.nominated:
+        with _nominated(cycle, slot, uid):
             refused = cycle.refusal(slot)
-    return refused or cycle.refusal(slot)
+        if refused is not None:
+            return refused
+    return cycle.refusal(slot)
+
+
+def fits_with_nominated(cycle: CycleState, slot: int, uid: str) -> bool:
+    """Whether a node is possible for a pod, with and without the pods that are nominated to it."""
+    if slot in cycle.snapshot.nominated:
+        with _nominated(cycle, slot, uid):
+            if not cycle.fits(slot):
+                return False
+    return cycle.fits(slot)
+
+
+def _nominated(cycle: CycleState, slot: int, uid: str) -> Statement:
+    """What would be if the pods were there that are nominated to a node and have the pod's priority or a higher one."""
+    others = [
+        each
+        for each in cycle.snapshot.nominated[slot].values()
+        if each.priority >= cycle.info.priority and each.uid != uid
+    ]
+    plain = all(each.terms is None for each in others)
+    statement = Statement(cycle.snapshot, amounts=plain and cycle.by_amounts)
+    for each in others:
+        statement.add(each)
+    return statement
 
 
 def diagnose(cycle: CycleState, uid: str) -> Diagnosis:

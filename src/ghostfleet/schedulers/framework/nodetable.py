@@ -241,6 +241,13 @@ class NodeTable:
         self.touch(slot)
         self._release_if_empty(slot)
 
+    def imagine(self, slot: int, info: SpecInfo, sign: int) -> None:
+        """Count a pod on a node, or with -1 no longer, for a while: whoever keeps something computed is not told."""
+        row = self.used[slot]
+        for column, amount in info.delta or self.delta(info):
+            row[column] += sign * amount
+        self._behind.add(slot)
+
     def _set_allocatable(self, slot: int, listed: Mapping[str, Any]) -> None:
         row = [0] * len(self._used)
         for name, amount in listed.items():

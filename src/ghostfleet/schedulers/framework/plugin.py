@@ -91,6 +91,8 @@ class Filter:
     """Which nodes are ruled out for pods of one signature."""
 
     scope: ClassVar[Scope] = Scope.NODE
+    #: Whether it looks at nothing on a node but amounts of resources, which makes what-if cheap.
+    by_amounts: ClassVar[bool] = False
     #: Whether a pod has to be tried alone, because it depends on what is written for those before it.
     sequential: ClassVar[bool] = False
 

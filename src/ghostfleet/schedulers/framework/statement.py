@@ -23,16 +23,20 @@ class _Step(NamedTuple):
     came: bool
     pod: PodInfo
     version: int
-    #: The pods on the node before, in their order.
-    before: dict[str, PodInfo] | None
 
 
 class Statement:
-    """Changes of one snapshot that are not made yet."""
+    """Changes of one snapshot that are not made yet.
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    With `amounts` only the amounts of resources on nodes follow them: enough where nothing else will be asked.
+    """
+
+    def __init__(self, snapshot: Snapshot, *, amounts: bool = False) -> None:
         self.snapshot = snapshot
+        self._amounts = amounts
         self._steps: list[_Step] = []
+        #: The pods on nodes before, in their order.
+        self._before: dict[int, dict[str, PodInfo] | None] = {}
         #: Pods that are not to be bound yet.
         self._nominated: set[str] = set()
 
@@ -53,17 +57,26 @@ class Statement:
 
     def add(self, pod: PodInfo) -> None:
         """A pod is on the node of its slot: assumed to be, or given back after its eviction."""
-        self._note(True, pod)
-        self.snapshot.add(pod)
+        self._steps.append(_Step(True, pod, self.snapshot.version))
+        self._change(pod, came=True)
 
     def evict(self, pod: PodInfo) -> None:
         """A pod is on its node no longer."""
-        self._note(False, pod)
-        self.snapshot.remove(pod)
+        self._steps.append(_Step(False, pod, self.snapshot.version))
+        self._change(pod, came=False)
 
-    def _note(self, came: bool, pod: PodInfo) -> None:
-        here = self.snapshot.pods.by_slot.get(pod.slot)
-        self._steps.append(_Step(came, pod, self.snapshot.version, dict(here) if here is not None else None))
+    def _change(self, pod: PodInfo, *, came: bool) -> None:
+        snapshot = self.snapshot
+        if self._amounts:
+            snapshot.nodes.imagine(pod.slot, pod.info, 1 if came else -1)
+            return
+        if pod.slot not in self._before:
+            here = snapshot.pods.by_slot.get(pod.slot)
+            self._before[pod.slot] = dict(here) if here is not None else None
+        if came:
+            snapshot.add(pod)
+        else:
+            snapshot.remove(pod)
 
     def checkpoint(self) -> int:
         """A point to roll back to."""
@@ -72,17 +85,23 @@ class Statement:
     def rollback(self, to: int = 0) -> None:
         """Take back what was done since a checkpoint, or all."""
         snapshot, steps = self.snapshot, self._steps
+        if self._amounts:
+            for came, pod, _ in reversed(steps[to:]):
+                snapshot.nodes.imagine(pod.slot, pod.info, -1 if came else 1)
+            del steps[to:]
+            return
         while len(steps) > to:
-            came, pod, version, before = steps.pop()
-            if came:
-                snapshot.remove(pod)
-            else:
+            came, pod, version = steps.pop()
+            if not came:
                 # The slot may have been given up with the last pod of a node that is gone.
                 pod.slot = snapshot.nodes.slot(snapshot.nodes.names[pod.slot])
-                snapshot.add(pod)
-            if before is not None:
-                snapshot.pods.by_slot[pod.slot] = before
+            self._change(pod, came=not came)
             snapshot.version = version
+        if not steps:
+            for slot, before in self._before.items():
+                if before is not None:
+                    snapshot.pods.by_slot[slot] = before
+            self._before.clear()
 
     def commit(self, message: str = "") -> Group:
         """The decisions that make it so. Where pods have to go first, those to come are nominated instead of bound."""

@@ -17,7 +17,7 @@ import numpy as np
 from ghostfleet.core.changes import Object
 from ghostfleet.core.store import Store
 from ghostfleet.schedulers.framework.cyclestate import CycleState
-from ghostfleet.schedulers.framework.diagnosis import Diagnosis, diagnose, refusal_with_nominated
+from ghostfleet.schedulers.framework.diagnosis import Diagnosis, diagnose, fits_with_nominated
 from ghostfleet.schedulers.framework.nodetable import IntArray
 from ghostfleet.schedulers.framework.podinfo import DEFAULT_SCHEDULER, PodInfo
 from ghostfleet.schedulers.framework.profile import Profile
@@ -85,7 +85,7 @@ class ScheduleAlgorithm:
         slot = self.snapshot.nodes.slots.get(node)
         if slot is None or self.snapshot.nodes.objects[slot] is None:
             return False
-        return refusal_with_nominated(cycle, slot, uid) is None
+        return fits_with_nominated(cycle, slot, uid)
 
     def _failed(self, cycle: CycleState, pod: Object, now: int, found: Diagnosis) -> ScheduleResult:
         results = cycle.framework.post_filter(cycle, pod, found, now)
@@ -175,7 +175,7 @@ class ScheduleAlgorithm:
             values = np.where(out, -1, values)
         for slot in self.snapshot.nominated:
             for position in (window == slot).nonzero()[0]:
-                if values[position] >= 0 and refusal_with_nominated(cycle, slot, uid) is not None:
+                if values[position] >= 0 and not fits_with_nominated(cycle, slot, uid):
                     values[position] = -1
         return values
 

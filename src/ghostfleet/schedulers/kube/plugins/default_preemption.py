@@ -17,7 +17,12 @@ from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import parse_rfc3339
 from ghostfleet.schedulers.framework.arguments import plugin_fields, whole_number
 from ghostfleet.schedulers.framework.cyclestate import CycleState
-from ghostfleet.schedulers.framework.diagnosis import Diagnosis, reasons_text, refusal_with_nominated
+from ghostfleet.schedulers.framework.diagnosis import (
+    Diagnosis,
+    fits_with_nominated,
+    reasons_text,
+    refusal_with_nominated,
+)
 from ghostfleet.schedulers.framework.plugin import Plugin, PostFilterResult
 from ghostfleet.schedulers.framework.podinfo import PodInfo
 from ghostfleet.schedulers.framework.statement import Statement
@@ -115,7 +120,7 @@ def _waits_for_victims(cycle: CycleState, pod: Object, open_slots: list[int]) ->
     if slot is None or slot not in open_slots:
         return False
     return any(
-        each.priority < cycle.info.priority and _preempted(each.pod)
+        each.info.priority < cycle.info.priority and _preempted(each.pod)
         for each in cycle.snapshot.pods.by_slot.get(slot, {}).values()
     )
 
@@ -133,27 +138,27 @@ def _victims(
 ) -> _Candidate | tuple[str, ...]:
     """The victims on one node, or why there are none."""
     uid, priority = pod["metadata"]["uid"], cycle.info.priority
-    lower = [each for each in cycle.snapshot.pods.by_slot.get(slot, {}).values() if each.priority < priority]
+    lower = [each for each in cycle.snapshot.pods.by_slot.get(slot, {}).values() if each.info.priority < priority]
     if not lower:
         return (_NO_VICTIMS,)
-    with Statement(cycle.snapshot) as statement:
+    with Statement(cycle.snapshot, amounts=cycle.by_amounts) as statement:
         for each in lower:
             statement.evict(each)
         refused = refusal_with_nominated(cycle, slot, uid)
         if refused is not None:
             return refused.reasons
-        lower.sort(key=lambda each: (-each.priority, _started(each.pod, now)))
+        lower.sort(key=lambda each: (-each.info.priority, _started(each.pod, now)))
         protected, others = _by_budget(lower, budgets)
         victims: list[PodInfo] = []
         broken = 0
         for each in (*protected, *others):
             checkpoint = statement.checkpoint()
             statement.add(each)
-            if refusal_with_nominated(cycle, slot, uid) is not None:
+            if not fits_with_nominated(cycle, slot, uid):
                 statement.rollback(checkpoint)
                 victims.append(each)
                 broken += each in protected
-    victims.sort(key=lambda each: (-each.priority, _started(each.pod, now)))
+    victims.sort(key=lambda each: (-each.info.priority, _started(each.pod, now)))
     return _Candidate(slot, victims, broken)
 
 
@@ -164,9 +169,9 @@ def _started(pod: Object, now: int) -> int:
 
 def _cost(candidate: _Candidate, now: int) -> tuple[int, int, int, int, int]:
     victims = candidate.victims
-    top = max(each.priority for each in victims)
-    earliest = min(_started(each.pod, now) for each in victims if each.priority == top)
-    sum_of_priorities = sum(each.priority + _LARGE for each in victims)
+    top = max(each.info.priority for each in victims)
+    earliest = min(_started(each.pod, now) for each in victims if each.info.priority == top)
+    sum_of_priorities = sum(each.info.priority + _LARGE for each in victims)
     return candidate.broken, top, sum_of_priorities, len(victims), -earliest
 
 

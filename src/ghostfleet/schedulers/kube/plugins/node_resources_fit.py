@@ -93,6 +93,7 @@ class ResourcesFilter(Filter):
     """Nodes without room for pods of a spec."""
 
     scope = Scope.PODS
+    by_amounts = True
 
     def __init__(self, table: NodeTable, info: SpecInfo, arguments: FitArguments) -> None:
         self._table = table
