@@ -248,6 +248,12 @@ class NodeTable:
             row[column] += sign * amount
         self._behind.add(slot)
 
+    def restore(self, slot: int, used: list[int]) -> None:
+        """End what was imagined on a node: it is used as it was before."""
+        # Columns may have been added since.
+        self.used[slot] = used + [0] * (len(self._used) - len(used))
+        self._behind.add(slot)
+
     def _set_allocatable(self, slot: int, listed: Mapping[str, Any]) -> None:
         row = [0] * len(self._used)
         for name, amount in listed.items():

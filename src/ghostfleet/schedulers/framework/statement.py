@@ -35,7 +35,8 @@ class Statement:
         self.snapshot = snapshot
         self._amounts = amounts
         self._steps: list[_Step] = []
-        #: The pods on nodes before, in their order.
+        #: The amounts used on nodes before, and the pods on them in their order.
+        self._used: dict[int, list[int]] = {}
         self._before: dict[int, dict[str, PodInfo] | None] = {}
         #: Pods that are not to be bound yet.
         self._nominated: set[str] = set()
@@ -68,6 +69,8 @@ class Statement:
     def _change(self, pod: PodInfo, *, came: bool) -> None:
         snapshot = self.snapshot
         if self._amounts:
+            if pod.slot not in self._used:
+                self._used[pod.slot] = list(snapshot.nodes.used[pod.slot])
             snapshot.nodes.imagine(pod.slot, pod.info, 1 if came else -1)
             return
         if pod.slot not in self._before:
@@ -85,10 +88,16 @@ class Statement:
     def rollback(self, to: int = 0) -> None:
         """Take back what was done since a checkpoint, or all."""
         snapshot, steps = self.snapshot, self._steps
-        if self._amounts:
-            for came, pod, _ in reversed(steps[to:]):
+        if self._amounts and to:
+            for came, pod, _ in steps[to:]:
                 snapshot.nodes.imagine(pod.slot, pod.info, -1 if came else 1)
             del steps[to:]
+            return
+        if self._amounts:
+            for slot, used in self._used.items():
+                snapshot.nodes.restore(slot, used)
+            self._used.clear()
+            steps.clear()
             return
         while len(steps) > to:
             came, pod, version = steps.pop()
