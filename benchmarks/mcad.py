@@ -21,7 +21,7 @@ from ghostfleet.stages.nodes import NodeShape
 __all__ = ["run"]
 
 _NODES = 1_000
-_WRAPPERS = int(os.environ.get("GHOSTFLEET_WRAPPERS", "10000"))
+_WRAPPERS = int(os.environ.get("GHOSTFLEET_TESTS_WRAPPERS", "10000"))
 _TEMPLATE = {
     "metadata": {"labels": {"app": "trainer"}},
     "spec": {

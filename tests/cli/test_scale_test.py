@@ -59,9 +59,43 @@ def test_the_three_commands_measure_a_run_on_a_served_cluster(served, tmp_path):
     taken = json.loads(served("sample", "-t", "training", "--follow", "-o", str(out), "--json"))
     assert (taken["submitted"], taken["complete"]) == (9, 9)
     assert "9 workloads submitted, 9 measured" in served("plot", "-o", str(out))
-    assert "Removed 9 trainingworkloads, namespace runai-project-0." in served("clean", "-o", str(out))
+    assert "Removed 9 trainingworkloads." in served("clean", "-o", str(out))
     assert "Removed no workloads." in served("clean", "--all")
     assert "Sampled 9 of 9 workloads" in served("sample", "-o", str(out)), "what is gone was seen before"
+
+
+def test_the_commands_after_submit_go_to_the_cluster_of_the_run_and_to_no_other(served, tmp_path):
+    out = tmp_path / "out"
+    served("up", "c7", "-d", "-q", "--nodes", "1", "--gpus", "8")
+    served("submit", "--cluster", "c7", "-t", "job", "-n", "2", "-o", str(out), "--runtime", "1s")
+    assert "Sampled 2 of 2 workloads" in served("sample", "--follow", "-o", str(out))
+    assert "was submitted to" in served("sample", "--cluster", "default", "-o", str(out), code=2)
+    assert "Removed 2 jobs" in served("clean", "-o", str(out))
+    served("down", "c7", "-q")
+    assert "which cannot be reached" in served("clean", "-o", str(out), code=2)
+
+
+def test_kubeconfig_in_the_environment_counts_before_the_default_cluster(served, tmp_path):
+    served("up", "other", "-d", "-q", "--nodes", "3")
+    assert "4 nodes" not in served("doctor")
+    served.environment["KUBECONFIG"] = str(served.directory("other") / "kubeconfig")
+    try:
+        assert "3, 3 of them ready" in served("doctor")
+        assert "3, 3 of them ready" not in served("doctor", "--cluster", "default")
+    finally:
+        served.environment["KUBECONFIG"] = str(served.kubeconfig)
+
+
+def test_a_foreign_file_in_the_output_dir_is_left_alone(ghostfleet, tmp_path):
+    (tmp_path / "report.html").write_text("mine")
+    for command in (["scale-test", "-n", "1"], ["scale-test", "-n", "1", "-t", "job"]):
+        said = ghostfleet(*command, "-o", str(tmp_path), "--nodes", "1", code=2)
+        assert "report.html was not written by ghostfleet" in said
+    assert (tmp_path / "report.html").read_text() == "mine"
+    (tmp_path / "stress.md").write_text("mine too")
+    assert "stress.md was not written" in ghostfleet("stress", "-j", "1", "-o", str(tmp_path), code=2)
+    ghostfleet("scale-test", "-n", "1", "--nodes", "1", "-o", str(tmp_path), "--force", "-q")
+    assert (tmp_path / "report.html").read_text() != "mine"
 
 
 def test_a_scale_test_runs_on_a_served_cluster_too(served, tmp_path):

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from random import Random
 
 import orjson
 import pytest
 
+from ghostfleet.api.admission import Admission
 from ghostfleet.api.options import WriteOptions
 from ghostfleet.cluster import Cluster, Make, add_nodes
 from ghostfleet.controllers.runai.casting import Caster
 from ghostfleet.controllers.runai.values import FieldProblem
-from ghostfleet.core.clock import SECOND
+from ghostfleet.core.clock import SECOND, VirtualClock
+from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import parse_rfc3339
 from ghostfleet.stages.nodes import NodeShape
 
 NAMESPACE = "runai-project-0"
+TEMPLATES = Admission(Store(VirtualClock()), Random(0)).templates
 GROUPS = "podgroups.scheduling.run.ai"
 CLAIM = {
     "claimName": "",
@@ -36,7 +40,6 @@ class Lab:
         self.store = self.cluster.store
         self.clock = self.cluster.clock
         add_nodes(self.cluster, NodeShape(count=nodes, gpus=8, fake_taint=False))
-        self.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, "")
         self.run(1)
 
     def create(self, key, obj, namespace=NAMESPACE):
@@ -403,7 +406,7 @@ def test_without_the_training_operator_a_distributed_workload_waits_for_its_kind
 
 
 def test_more_of_what_a_workload_may_say_reaches_its_pods():
-    cast = Caster("main").cast(
+    cast = Caster("main", TEMPLATES).cast(
         {
             "image": {"value": "ubuntu"},
             "imagePullPolicy": {"value": "ifNotPresent"},
@@ -439,4 +442,4 @@ def test_more_of_what_a_workload_may_say_reaches_its_pods():
 
 def test_a_claim_that_is_to_be_there_must_be_named():
     with pytest.raises(FieldProblem, match="claimName"):
-        Caster("main").cast({"pvcs": {"items": {"data": {"value": {**CLAIM, "existingPvc": True}}}}})
+        Caster("main", TEMPLATES).cast({"pvcs": {"items": {"data": {"value": {**CLAIM, "existingPvc": True}}}}})

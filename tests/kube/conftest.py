@@ -1,6 +1,6 @@
 """Clusters to work on by kubeconfig: our own, served without its stages, and real ones where the programs can be had.
 
-Whatever needs real programs runs with GHOSTFLEET_REAL=1 only, as `make e2e` sets it: they take minutes.
+Whatever needs real programs runs with GHOSTFLEET_TESTS_REAL=1 only, as `make e2e` sets it: they take minutes.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 @pytest.fixture(scope="session")
 def programs() -> dict[str, Path]:
     """The programs of a real control plane."""
-    if os.environ.get("GHOSTFLEET_REAL") != "1":
+    if os.environ.get("GHOSTFLEET_TESTS_REAL") != "1":
         pytest.skip("needs real programs of Kubernetes; `make e2e` builds and uses them")
     try:
         return find_programs((ETCD, SERVER, CONTROLLERS, SCHEDULER, KWOK))

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ghostfleet.cli.bars import shown
-from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected, interrupted, reporting
+from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected_to_run, interrupted, reporting
 from ghostfleet.cli.output import FAILED, WRONG_USAGE, fail
 from ghostfleet.cli.workloads import Quiet
 
@@ -32,6 +32,7 @@ def clean(
     if (output_dir is not None) + bool(run) + everything != 1:
         fail("say which run: --output-dir DIR, --run ID or --all", WRONG_USAGE)
     more = []
+    record = None
     with reporting():
         if output_dir is not None:
             directory = RunDirectory(output_dir)
@@ -43,7 +44,7 @@ def clean(
             if record.template:
                 more.append(Plan.of(record).workload.workload)
     again = "What is left can be removed by the same command."
-    with interrupted(again), connected(cluster, kubeconfig, context) as found, shown(quiet) as progress:
+    with interrupted(again), connected_to_run(record, cluster, kubeconfig, context) as found, shown(quiet) as progress:
         done = found.run(remove(found, run, more, progress))
     if done.left:
         fail(f"{done.left:,} objects are still on their way out; run the command again to see them off", FAILED)

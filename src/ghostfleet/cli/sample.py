@@ -16,7 +16,7 @@ from ghostfleet.cli.connecting import (
     ClusterName,
     Context,
     Kubeconfig,
-    connected,
+    connected_to_run,
     interrupted,
     reporting,
 )
@@ -67,7 +67,7 @@ def sample(
         directory.require_submissions()
     again = f"Nothing is lost; go on with: ghostfleet sample -o {output_dir}{' --follow' if follow else ''}"
     stopped = settled = False
-    with interrupted(again), connected(cluster, kubeconfig, context) as found:
+    with interrupted(again), connected_to_run(run, cluster, kubeconfig, context) as found:
         if follow and run is not None:
             stopped, settled = _followed(found, directory, run, plan, quiet=quiet or json)
         from ghostfleet.lab.sample import sample as take

@@ -12,6 +12,7 @@ import typer
 
 from ghostfleet.cli import workloads as options
 from ghostfleet.cli.bars import shown
+from ghostfleet.cli.completion import profiles, stage_sets
 from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected_or, interrupted, reporting
 from ghostfleet.cli.groups import taking
 from ghostfleet.cli.output import FAILED, WRONG_USAGE, fail
@@ -34,10 +35,14 @@ def _virtual(
     gpus: Annotated[int, typer.Option(min=0, help="GPUs of each of them.")] = 8,
     gpu_product: Annotated[str, typer.Option(help="Which GPU it is.")] = "NVIDIA-H100-80GB-HBM3",
     profile: Annotated[
-        str, typer.Option(help="How fast the virtual cluster's components work: kubernetes, instant ...")
+        str,
+        typer.Option(
+            autocompletion=profiles, help="How fast the virtual cluster's components work: kubernetes, instant ..."
+        ),
     ] = "kubernetes",
     stages: Annotated[
-        list[str] | None, typer.Option(help="Stages by which its pods and nodes live; several times too.")
+        list[str] | None,
+        typer.Option(autocompletion=stage_sets, help="Stages by which its pods and nodes live; several times too."),
     ] = None,
     scheduler: options.Schedulers = None,
     scheduler_config: Annotated[

@@ -11,7 +11,7 @@ import typer
 
 from ghostfleet.cli import workloads as options
 from ghostfleet.cli.bars import shown
-from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected, interrupted, reporting
+from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected_to_run, interrupted, reporting
 from ghostfleet.cli.groups import taking
 from ghostfleet.cli.output import FAILED, WRONG_USAGE, fail
 
@@ -59,7 +59,7 @@ def submit(
     go_on = f"What was submitted is in {output_dir}; go on with: ghostfleet submit --resume -o {output_dir}"
     with (
         interrupted(go_on),
-        connected(cluster, kubeconfig, context, max(32, plan.processes)) as found,
+        connected_to_run(run, cluster, kubeconfig, context, max(32, plan.processes)) as found,
         shown(quiet or json) as progress,
     ):
 

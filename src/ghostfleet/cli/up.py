@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ghostfleet.cli.completion import profiles, stage_sets
 from ghostfleet.cli.output import FAILED, WRONG_USAGE, fail
 
 if TYPE_CHECKING:
@@ -38,12 +39,18 @@ def up(
     nodes: Annotated[int, typer.Option(min=0, help="Fake nodes to start with.")] = 0,
     gpus: Annotated[int, typer.Option(min=0, help="GPUs of each of them.")] = 0,
     profile: Annotated[
-        str, typer.Option(help="How fast the cluster's components work: instant, or kubernetes with its rate limits.")
+        str,
+        typer.Option(
+            autocompletion=profiles,
+            help="How fast the cluster's components work: instant, or kubernetes with its rate limits.",
+        ),
     ] = "instant",
     stages: Annotated[
         list[str] | None,
         typer.Option(
-            help="Stages by which pods and nodes live: fast, general, chaos or KWOK files; several times too."
+            autocompletion=stage_sets,
+            help="Stages by which pods and nodes live: fast, general, stress, kind, chaos or KWOK files; "
+            "several times too.",
         ),
     ] = None,
     commands: Annotated[
@@ -70,6 +77,10 @@ def up(
     disable: Annotated[
         str, typer.Option(metavar="PART,...", help="Leave out controllers, scheduler, stages, kubeflow or runai.")
     ] = "",
+    project: Annotated[
+        list[str] | None,
+        typer.Option(help="A Run:ai project to have beside project-0: namespace runai-NAME; several times too."),
+    ] = None,
     runtime: Annotated[
         Runtime, typer.Option(help="Our own cluster in one process, or a real control plane on this machine.")
     ] = Runtime.EMBEDDED,
@@ -107,6 +118,7 @@ def up(
         scheduler_config=str(scheduler_config or ""),
         dispatcher=dispatcher,
         disable=tuple(part for part in disable.split(",") if part),
+        project=tuple(project or ()),
         runtime=runtime.value,
         bin_dir=str(bin_dir or ""),
         component_arg=tuple(component_arg or ()),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ghostfleet.cli.completion import workload_types
 from ghostfleet.cli.output import WRONG_USAGE, fail
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ WorkloadTypeName = Annotated[
         "--workload-type",
         "-t",
         metavar="TYPE",
+        autocompletion=workload_types,
         help="Workload type: training, distributed, interactive, job, deployment, pod or pytorchjob. "
         "[default: training, or what a --template holds]",
         show_default=False,

@@ -22,6 +22,7 @@ from ghostfleet.controllers.events import Recorder
 from ghostfleet.controllers.garbage import GarbageCollector
 from ghostfleet.controllers.namespaces import NamespaceController
 from ghostfleet.controllers.routing import PodRoutes
+from ghostfleet.controllers.standins import kwok_stand_in
 from ghostfleet.controllers.termination import STOPPING, PodTerminator
 from ghostfleet.controllers.workloads import Workloads
 from ghostfleet.core.bucket import index_by_label, index_by_node
@@ -67,6 +68,8 @@ class Cluster:
         self.fleet = self._fleet() if "stages" not in make.without else None
         self._workloads = self._controllers() if "controllers" not in make.without else None
         self._operators = self._make_operators()
+        if self.fleet is not None and self._workloads is not None and not self._is_laboratory():
+            kwok_stand_in(self.store, self.fleet.scaled)
         self._schedulers: tuple[Runner, ...] = ()
         if isinstance(self.clock, VirtualClock) or make.scheduler_config is not None or make.schedulers:
             self._start_schedulers()
@@ -80,6 +83,10 @@ class Cluster:
         """Put the address at which the cluster is served into its own endpoints."""
         announce(self.store, address, port)
         self._settle()
+
+    def _is_laboratory(self) -> bool:
+        """Whether no script will ever look for KWOK here: a cluster on a virtual clock that has no dispatcher."""
+        return isinstance(self.clock, VirtualClock) and not self.make.dispatcher
 
     def _fleet(self) -> Fleet:
         self.store.create("customresourcedefinitions.apiextensions.k8s.io", stage_definition())
@@ -95,7 +102,7 @@ class Cluster:
         if dispatcher is not None and not dispatcher.switch("cluster.success-criteria"):
             # Jobs end as in the Kubernetes that this dispatcher was made for.
             profile = profile.replaced(job__success_criteria=False)
-        return Workloads(self.store, profile, self.fleet)
+        return Workloads(self.api, profile, self.fleet)
 
     def _make_operators(self) -> tuple[Awaiting, ...]:
         """The parts that bring kinds of their own; their controllers are loaded when one of these is used."""
@@ -104,7 +111,7 @@ class Cluster:
             kubeflow.install_kinds(self.store)
             operators.append(Awaiting(self.store, [kubeflow.PYTORCH_JOBS], self._kubeflow))
         if "runai" not in self.make.without:
-            runai.install_kinds(self.store)
+            runai.install_kinds(self.store, self.make.projects)
             operators.append(Awaiting(self.store, [*runai.WORKLOADS, runai.RUNAI_JOBS], self._runai))
         self._settle()
         return tuple(operators)
@@ -123,7 +130,7 @@ class Cluster:
         """What controllers that make pods share; without the workload controllers each has its own."""
         if self._workloads is not None:
             return self._workloads.routes, self._workloads.creator
-        return PodRoutes(self.store), PodCreator(self.store)
+        return PodRoutes(self.store), PodCreator(self.store, self.api.admission)
 
     def _start_schedulers(self) -> None:
         if "scheduler" in self.make.without and not self.make.schedulers:

@@ -39,6 +39,8 @@ class Make:
     replaces_default: bool = False
     #: The dispatcher in front of the schedulers, by its profile; "" is none.
     dispatcher: str = ""
+    #: Run:ai projects beside the default one.
+    projects: Sequence[str] = ()
     #: Parts that are left out.
     without: frozenset[str] = frozenset()
 

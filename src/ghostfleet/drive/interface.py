@@ -95,6 +95,11 @@ class Facts:
     profile: str = ""
     #: The dispatcher in front of its scheduler; "" where none is known.
     dispatcher: str = ""
+    #: What tells it from every other cluster: the uid of its namespace kube-system; "" where that cannot be read.
+    uid: str = ""
+    #: The kubeconfig and the context by which it was reached; "" where none was needed.
+    kubeconfig: str = ""
+    context: str = ""
 
 
 class Cluster(Protocol):

@@ -8,6 +8,7 @@ be scaled, or else real time.
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import urllib.parse
 from collections.abc import Callable, Coroutine, Iterable
@@ -49,6 +50,9 @@ class Remote:
             ghostfleet=bool(about),
             profile=about.get("profile", ""),
             dispatcher=about.get("dispatcher", ""),
+            uid=_uid(connection),
+            kubeconfig=os.pathsep.join(str(file.absolute()) for file in access.files),
+            context=access.context,
         )
 
     def now(self) -> int:
@@ -133,6 +137,14 @@ def _about(connection: Connection) -> Object:
     except Refused:
         return {}
     return about if "ghostfleet" in about else {}
+
+
+def _uid(connection: Connection) -> str:
+    """What tells a cluster from all others; "" where whoever asks may not read it."""
+    try:
+        return str(connection.get("/api/v1/namespaces/kube-system")["metadata"]["uid"])
+    except Refused:
+        return ""
 
 
 def _served(connection: Connection, api_version: str) -> list[Object]:

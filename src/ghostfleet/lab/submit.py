@@ -67,6 +67,7 @@ class Submitter:
         """Submit all that the run owes, and write it down."""
         wall = WallClock(start=0)
         await self._make_ready()
+        self._directory.claim()
         self._directory.write_run(self.run)
         journal = self._directory.journal()
         try:
@@ -236,6 +237,7 @@ async def prepare(cluster: Cluster, directory: RunDirectory, plan: Plan, *, forc
             ", go on with `ghostfleet submit --resume`" if earlier is not None and earlier.state != "submitted" else ""
         )
         raise LabError(f"{directory.path} {what}: choose another --output-dir{go_on} or replace it with --force")
+    directory.check_own()
     now = cluster.now()
     facts = (await survey(cluster)).written(cluster)
     return plan.record(run_id(now, plan), rfc3339_micro(now), facts)

@@ -48,6 +48,7 @@ def write_report(
     skip_errors: bool = True,
     head: int | None = None,
     tail: int | None = None,
+    force: bool = False,
 ) -> Summary:
     """Write the report of a run into its directory. Raises LabError when there is nothing to report from."""
     submitted = directory.require_submissions()
@@ -64,6 +65,7 @@ def write_report(
         else:
             notes.append(f"{plot}.png was not drawn: no workload went through a phase that it shows")
     contents["report.html"] = report_page(measured, directory.run()).encode()
+    directory.own.claim(contents, force=force)
     files = [_written(directory.path / name, content) for name, content in contents.items()]
     return Summary(measured.counts, measured.figures, files, notes)
 

@@ -23,6 +23,7 @@ from typing import IO, cast
 from ghostfleet.cluster import PARTS, Make
 from ghostfleet.core.clock import SECOND, WallClock, parse_clock
 from ghostfleet.core.collector import pause_collector, relax_collector
+from ghostfleet.core.names import is_dns1123_label
 from ghostfleet.core.profile import profile_names
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.server.instances import Instance, InstanceError, Record
@@ -60,6 +61,7 @@ class Settings:
     scheduler_config: str = ""
     dispatcher: str = ""
     disable: tuple[str, ...] = ()
+    project: tuple[str, ...] = ()
     runtime: str = "embedded"
     bin_dir: str = ""
     component_arg: tuple[str, ...] = ()
@@ -87,6 +89,7 @@ class Settings:
             scheduler_config=Path(self.scheduler_config) if self.scheduler_config else None,
             schedulers=self.scheduler,
             dispatcher=self.dispatcher,
+            projects=self.project,
             without=frozenset(self.disable),
         )
 
@@ -116,6 +119,11 @@ def check(settings: Settings) -> WallClock:
     unknown = [part for part in settings.disable if part not in PARTS]
     if unknown:
         raise LaunchError(f"--disable {unknown[0]}: expected {', '.join(PARTS)}")
+    for project in settings.project:
+        if problems := is_dns1123_label(f"runai-{project}"):
+            raise LaunchError(f"--project {project}: its namespace runai-{project} cannot exist: {problems[0]}")
+    if settings.project and "runai" in settings.disable:
+        raise LaunchError("--project is for Run:ai's kinds, which --disable runai leaves out")
     if settings.commands not in ("", *COMMANDS):
         raise LaunchError(f"--commands {settings.commands}: expected one of {', '.join(COMMANDS)}")
     if settings.profile not in profile_names():
@@ -135,7 +143,7 @@ def _check_dispatcher(dispatcher: str) -> None:
 
 
 #: What is about simulated parts, and cannot be asked of real ones.
-_SIMULATED = ("clock", "tls", "seed", "profile", "commands", "scheduler", "dispatcher")
+_SIMULATED = ("clock", "tls", "seed", "profile", "commands", "scheduler", "dispatcher", "project")
 
 
 def _check_real(settings: Settings) -> None:

@@ -75,6 +75,8 @@ class OwnScheduler(Runner):
         period = getattr(scheduler, "period", "")
         super().__init__(store, clock, replace(pace, period=parse_duration(period)) if period else pace)
         self._scheduler = scheduler
+        #: Whose decisions they are, for the watchdog.
+        self.acts_for = scheduler.schedule
         self._pending = PendingPods(self.snapshot.specs)
         # By default it takes the pods that name no scheduler, too.
         self.start(self._pending, (scheduler.name, DEFAULT_SCHEDULER) if by_default else (scheduler.name,))
