@@ -60,6 +60,8 @@ class CycleState:
         #: The only nodes to look at, when the pods name them, and the plugins that say so.
         self.named: frozenset[str] | None = None
         self.named_by: list[str] = []
+        #: Whether none of that is the case.
+        self._plain = True
         self._make_filters()
         #: Plugins that take part when such a pod is bound.
         self._binders = [plugin for plugin in framework.binders if plugin.concerns(pod.info)]
@@ -69,7 +71,6 @@ class CycleState:
             score = plugin.pre_score(pod)
             if score is not None:
                 (self._local_scores if score.local else self._comparing).append((weight, score))
-        self._plain = self.named is None and not self.sequential and self.rejection is None
         self._on_pods = [each for _, each in self.filters if each.scope is Scope.PODS]
         #: Filters whose answers change with pods, by the names of their plugins.
         self._with_pods = [(name, each) for name, each in self.filters if each.scope is not Scope.NODE]
@@ -110,6 +111,7 @@ class CycleState:
             if names is not None and self.profile.is_on(name, "preFilter"):
                 self.named = names if self.named is None else self.named & names
                 self.named_by.append(name)
+        self._plain = self.named is None and not self.sequential and self.rejection is None
 
     @property
     def asks_before_binding(self) -> bool:

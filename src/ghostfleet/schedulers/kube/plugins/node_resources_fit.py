@@ -178,6 +178,10 @@ class FitScore(Score):
         for has, uses, adds, weight in self._parts:
             there = allocatable[has].take(slots)
             got = self._many(used[uses].take(slots) + adds, there)
+            if not ratio and there.all():
+                total += got if weight == 1 else got * weight
+                weights += weight
+                continue
             counts = (there > 0) & (got > 0) if ratio else there > 0
             total += np.where(counts, got * weight, 0)
             weights += counts * weight
