@@ -58,6 +58,7 @@ _virtual_cluster = flag_group(
     "gpu_product",
     "profile",
     "stages",
+    "schedulers",
     "scheduler_config",
     "dispatcher",
     nodes=1000,
