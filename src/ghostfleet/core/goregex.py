@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from ghostfleet.core.errors import shortened
+
 __all__ = ["GoMatch", "GoRegex", "RegexError", "compile_regex", "quote_meta"]
 
 #: what RE2 says in C++, and what it says in Go
@@ -33,7 +35,7 @@ class RegexError(ValueError):
     """A pattern that Go does not take."""
 
     def __init__(self, why: str, what: str) -> None:
-        super().__init__(f"error parsing regexp: {why}: `{what}`")
+        super().__init__(f"error parsing regexp: {why}: `{shortened(what)}`")
 
 
 class GoMatch:
@@ -63,10 +65,12 @@ class GoMatch:
 class GoRegex:
     """A compiled pattern."""
 
-    __slots__ = ("_pattern", "names")
+    __slots__ = ("_pattern", "names", "size")
 
     def __init__(self, pattern: Any) -> None:
         self._pattern = pattern
+        #: instructions of the program that the pattern comes to
+        self.size: int = pattern.programsize
         #: name of each group, "" where it has none
         self.names = [""] * pattern.groups
         for name, group in pattern.groupindex.items():
@@ -99,7 +103,11 @@ class GoRegex:
                 place = _next_character(encoded, place)
 
 
-@lru_cache(maxsize=512)
+#: Patterns that are kept; each may take some megabytes.
+_KEPT = 64
+
+
+@lru_cache(maxsize=_KEPT)
 def compile_regex(pattern: str) -> GoRegex:
     """The pattern, ready to match; RegexError if Go would not take it."""
     regex = GoRegex(_compiled(pattern))

@@ -31,13 +31,14 @@ __all__ = [
     "Strikes",
     "bounded_source",
     "steps_for",
+    "steps_to_compile",
 ]
 
 # All of these are chosen: far above what the stages of KWOK, of its users and of our sets need (a pod of 20 containers
 # takes about 400 steps), and low enough that the costliest evaluation ends within a few tenths of a second.
 
 #: steps of one evaluation
-STEPS: Final = 100_000
+STEPS: Final = 50_000
 #: calls within calls: of templates by each other, and of functions that are defined in jq
 DEPTH: Final = 100
 #: characters or elements that a function handles in one step
@@ -46,9 +47,11 @@ CHUNK: Final = 64
 NODES: Final = 50_000
 #: characters of a jq query or a CEL expression, and of a template
 LONGEST_EXPRESSION: Final = 16_384
-LONGEST_TEMPLATE: Final = 262_144
+LONGEST_TEMPLATE: Final = 65_536
+#: steps of a call, for what it takes to enter and to leave
+_CALL: Final = 3
 #: steps that are not made for each character of an expression: a long one does more in each
-_STEP_CHARACTERS: Final = 10_000_000
+_STEP_CHARACTERS: Final = 5_000_000
 #: times that a text may go over its budget
 _MOST_STRIKES: Final = 10
 
@@ -93,7 +96,7 @@ class Budget:
         self._depth += 1
         if self._depth > DEPTH:
             raise BudgetExceeded(f"more than {DEPTH} calls within each other")
-        self.step()
+        self.step(_CALL)
 
     def leave(self) -> None:
         self._depth -= 1
@@ -110,6 +113,11 @@ BUDGET: Final = Budget()
 def steps_for(source: str) -> int:
     """The steps of an expression: fewer if it is long, since it then does more in each."""
     return min(STEPS, _STEP_CHARACTERS // max(1, len(source)))
+
+
+def steps_to_compile(source: str) -> int:
+    """The parts that a text may be compiled to: some are compiled more than once, but none many times."""
+    return 1_000 + 4 * len(source)
 
 
 def bounded_source(source: str, most: int) -> str:
@@ -133,6 +141,8 @@ class Strikes:
 
     def told(self, error: BudgetExceeded | RecursionError) -> BudgetExceeded:
         """The error that names the place."""
+        if self.out:
+            return self._refusal
         self._count += 1
         why = "values or calls lie too deeply within each other" if isinstance(error, RecursionError) else str(error)
         return BudgetExceeded(f"{self.what}: {why}")
@@ -143,4 +153,8 @@ class Strikes:
 
     def refuse(self, *_: Any) -> NoReturn:
         """What takes the place of an evaluation from then on."""
-        raise BudgetExceeded(f"{self.what}: went over its budget {_MOST_STRIKES} times and is not evaluated any more")
+        raise self._refusal
+
+    @property
+    def _refusal(self) -> BudgetExceeded:
+        return BudgetExceeded(f"{self.what}: went over its budget {_MOST_STRIKES} times and is not evaluated any more")

@@ -12,6 +12,8 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from ghostfleet.core.errors import shortened
+
 __all__ = ["Time", "format_time", "in_zone", "parse_time"]
 
 _EPOCH = datetime(1970, 1, 1)
@@ -141,12 +143,12 @@ def parse_time(layout: str, text: str) -> Time:
     pattern, names = _pattern(layout)
     match = re.fullmatch(pattern, text)
     if match is None:
-        raise ValueError(f'parsing time "{text}" as "{layout}": cannot parse')
+        raise ValueError(f'parsing time "{shortened(text)}" as "{shortened(layout)}": cannot parse')
     found: dict[str, Any] = {name: match[f"p{place}"] for place, name in enumerate(names)}
     try:
         return _time(found)
     except ValueError as error:
-        raise ValueError(f'parsing time "{text}": {error}') from None
+        raise ValueError(f'parsing time "{shortened(text)}": {error}') from None
 
 
 def _pattern(layout: str) -> tuple[str, list[str]]:
@@ -164,7 +166,8 @@ def _pattern(layout: str) -> tuple[str, list[str]]:
             name, pattern = _READ[text]
         # Go reads a fraction behind the seconds even where the layout has none.
         after = r"(?:[.,]\d+)?" if name == "second" and layout[place : place + 1] not in (".", ",") else ""
-        made += f"(?P<p{len(names)}>(?:{pattern}){after})"
+        # Go never comes back to a part that it has read, and neither must this: it could take for ever.
+        made += f"(?P<p{len(names)}>(?>(?:{pattern}){after}))"
         names.append(name)
     return made + re.escape(layout[place:]), names
 

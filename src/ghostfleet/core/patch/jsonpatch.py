@@ -24,7 +24,7 @@ from ghostfleet.core.yamltext import MAX_DEPTH, TOO_DEEP, deeper_than
 
 __all__ = ["MAX_COPIED", "MAX_OPERATIONS", "apply_json_patch"]
 
-#: A longer patch is refused, as is one whose copies come to more bytes of JSON: 3 MiB, the most that a request may have.
+#: A longer patch is refused, and one whose copies come to more bytes of JSON: 3 MiB, the most that a request may have.
 MAX_OPERATIONS = 10000
 MAX_COPIED = 3 * 1024 * 1024
 #: Elements of lists that a patch may push aside; as many as all operations can on a list of ten thousand.
