@@ -8,6 +8,7 @@ of them together make one `Invalid` error with causes.
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +33,7 @@ __all__ = [
     "precondition_failed",
     "request_too_large",
     "shortened",
+    "shown",
     "too_many_requests",
     "unauthorized",
     "unsupported_media_type",
@@ -47,6 +49,17 @@ _CAUSES = 1_000
 def shortened(text: str, most: int = _QUOTED) -> str:
     """A text for a message: its beginning, if it is long, and how long it is."""
     return text if len(text) <= most else f"{text[:most]}... ({len(text):,} characters)"
+
+
+def shown(value: Any) -> str:
+    """A value for a message, as Python writes it; of a large one only some parts, however many it comes to."""
+    return _REPR.repr(value)
+
+
+_REPR = reprlib.Repr()
+_REPR.maxlevel = 3
+_REPR.maxdict = _REPR.maxlist = 8
+_REPR.maxstring = _REPR.maxlong = _REPR.maxother = _QUOTED
 
 
 class ApiError(Exception):
