@@ -63,19 +63,12 @@ class BudgetExceeded(EvaluationError):
 class Budget:
     """What the evaluation under way has done, and may do. The count goes on from one evaluation to the next."""
 
-    __slots__ = ("_depth", "_given", "limit", "steps")
+    __slots__ = ("_depth", "limit", "steps")
 
     def __init__(self) -> None:
         self.steps = 0
-        #: where the count must stop
+        #: where the count must stop; whoever begins an evaluation sets it
         self.limit = STEPS
-        self._given = STEPS
-        self._depth = 0
-
-    def begin(self, steps: int = STEPS) -> None:
-        """A new evaluation, with so many steps."""
-        self.limit = self.steps + steps
-        self._given = steps
         self._depth = 0
 
     def step(self, count: int = 1) -> None:
@@ -95,6 +88,8 @@ class Budget:
         """A call within what is under way."""
         self._depth += 1
         if self._depth > DEPTH:
+            # The caller does not leave what it could not enter.
+            self._depth -= 1
             raise BudgetExceeded(f"more than {DEPTH} calls within each other")
         self.step(_CALL)
 
@@ -104,7 +99,7 @@ class Budget:
     def exceeded(self) -> NoReturn:
         # What is charged for was not done.
         self.steps = self.limit + 1
-        raise BudgetExceeded(f"more than {self._given:,} steps")
+        raise BudgetExceeded("")
 
 
 BUDGET: Final = Budget()
@@ -130,9 +125,10 @@ def bounded_source(source: str, most: int) -> str:
 class Strikes:
     """How often a text went over its budget; at last it is not evaluated any more."""
 
-    __slots__ = ("_count", "what")
+    __slots__ = ("_count", "_steps", "what")
 
-    def __init__(self, sort: str, source: str, place: str) -> None:
+    def __init__(self, sort: str, source: str, place: str, steps: int = STEPS) -> None:
+        self._steps = steps
         #: place, language and text, for messages
         self.what = f"{place}: {sort}" if place else sort
         if source:
@@ -145,7 +141,7 @@ class Strikes:
             return self._refusal
         self._count += 1
         why = "values or calls lie too deeply within each other" if isinstance(error, RecursionError) else str(error)
-        return BudgetExceeded(f"{self.what}: {why}")
+        return BudgetExceeded(f"{self.what}: {why or f'more than {self._steps:,} steps'}")
 
     @property
     def out(self) -> bool:

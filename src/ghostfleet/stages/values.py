@@ -93,8 +93,8 @@ class Duration:
         span = _span(value, answers.now)
         if span is None:
             self._warn(
-                f"{self._name}: {shown(value)} from {shortened(source.question.text)} is neither a duration such as 90s "
-                f"nor a time; KWOK ignores it in silence, and so the delay is {_shown(self._default)}"
+                f"{self._name}: {shown(value)} from {shortened(source.question.text)} is neither a duration such as "
+                f"90s nor a time; KWOK ignores it in silence, and so the delay is {_shown(self._default)}"
             )
             return self._default
         return span

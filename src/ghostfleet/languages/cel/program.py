@@ -32,14 +32,14 @@ class Program:
         self._variables = tuple(variables)
         self._value = compile_node(parse(bounded_source(text, LONGEST_EXPRESSION)), Names(["", *variables])).value
         self._steps = steps_for(text)
-        self._strikes = Strikes("cel", text, place)
+        self._strikes = Strikes("cel", text, place, self._steps)
 
     def evaluate(self, now: int = 0, /, **variables: Any) -> Any:
         """The value at a time in microseconds; CelError if there is none."""
         values = [variables[name] for name in self._variables]
         if self._show is not None:
             values = [self._show(value) for value in values]
-        BUDGET.begin(self._steps)
+        BUDGET.limit = BUDGET.steps + self._steps
         try:
             return self._value([now, *values])
         except CelError:

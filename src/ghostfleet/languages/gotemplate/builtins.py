@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from ghostfleet.core.yamltext import emit
-from ghostfleet.languages.budget import BUDGET
+from ghostfleet.languages.budget import BUDGET, CHUNK
 from ghostfleet.languages.gotemplate.fmt import sprint, sprintf, sprintln
 from ghostfleet.languages.gotemplate.functions import Function, as_function, charged
 from ghostfleet.languages.gotemplate.values import (
@@ -147,6 +147,8 @@ def _quoted_text(value: str) -> str:
 def quoted(value: Any) -> str:
     """KWOK's Quote: a JSON text, in quotes whatever the value is."""
     if type(value) is str:
+        if len(value) < CHUNK:
+            return _quoted_text(value)
         BUDGET.handle(len(value))
         return _quoted_text(value) if len(value) <= _MOST_QUOTED else json_text(value)
     text = json_text(unsized(value) if not is_data_number(value) else value)

@@ -85,12 +85,11 @@ class _Compiler:
         rest = text
         weight = self.words + size // CHUNK
         self.words = outer
-        budget = BUDGET
 
         def run(frame: Frame, dot: Any, out: list[str]) -> None:
-            budget.steps += weight
-            if budget.steps > budget.limit:
-                budget.exceeded()
+            BUDGET.steps += weight
+            if BUDGET.steps > BUDGET.limit:
+                BUDGET.exceeded()
             for before, step in pairs:
                 if before:
                     out.append(before)
@@ -129,7 +128,8 @@ class _Compiler:
                 out.append(value)
                 return
             text = value if isinstance(value, str) else "<no value>" if value is MISSING else printed(value)
-            BUDGET.handle(len(text))
+            if len(text) >= CHUNK:
+                BUDGET.handle(len(text))
             out.append(text)
 
         return show
@@ -191,9 +191,11 @@ class _Compiler:
             slots, step = templates[name]
             inner = value_of(frame, dot)
             BUDGET.enter()
-            BUDGET.handle(slots)
-            step([frame[FUNCTIONS], inner, *[MISSING] * (slots - 2)], inner, out)
-            BUDGET.leave()
+            try:
+                BUDGET.handle(slots)
+                step([frame[FUNCTIONS], inner, *[MISSING] * (slots - 2)], inner, out)
+            finally:
+                BUDGET.leave()
 
         return run
 
@@ -310,6 +312,8 @@ class _Compiler:
         if name in self.provided:
             return self.provided_call(self.provided[name], operands)
         function = self.functions[name]
+        if not operands and len(function.signature) == 1:
+            return _piped(function)
         arguments = [self.argument(operand, function.letter(place)) for place, operand in enumerate(operands)]
         call = function.call
         return _called(function, arguments, lambda _, values: call(*values))
@@ -339,6 +343,24 @@ class _Compiler:
             return value if final is _NO_FINAL else final
 
         return run
+
+
+def _piped(function: Function) -> Command:
+    """A function of one argument, which comes through the pipe: `x | Quote`."""
+    name, call, letter, alone = function.name, function.call, function.letter(0), function.misfit(0)
+
+    def run(_: Frame, __: Any, final: Any) -> Any:
+        if final is _NO_FINAL:
+            raise TemplateError(alone)
+        value = checked(final, letter)
+        try:
+            return call(value)
+        except BudgetExceeded:
+            raise
+        except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+            raise TemplateError(f"error calling {name}: {error}") from error
+
+    return run
 
 
 def _called(function: Function, arguments: list[Expression], call: Callable[[Frame, list[Any]], Any]) -> Command:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import count
 from typing import Any
 
 from ghostfleet.core.errors import shortened
@@ -62,7 +61,8 @@ def continuing(body: Step) -> Step:
 def items(value: Any, variables: int) -> tuple[int, Iterable[tuple[Any, Any]]]:
     """What a range goes through: how many pairs of index or key and element, and these one by one."""
     if type(value) is list:
-        return len(value), zip(map(Int, count()), value, strict=False)
+        BUDGET.step(len(value) // 8)
+        return len(value), [(Int(place), element) for place, element in enumerate(value)]
     if type(value) is dict:
         BUDGET.step(len(value))
         return len(value), [(key, value[key]) for key in sorted(value)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ghostfleet.languages.budget import BUDGET, LONGEST_TEMPLATE, BudgetExceeded, Strikes, bounded_source
+from ghostfleet.languages.budget import BUDGET, LONGEST_TEMPLATE, STEPS, BudgetExceeded, Strikes, bounded_source
 from ghostfleet.languages.errors import EvaluationError, Unsupported
 from ghostfleet.languages.gotemplate.builtins import BUILTINS
 from ghostfleet.languages.gotemplate.collections import COLLECTIONS, MUTATING
@@ -64,7 +64,7 @@ class Template:
         data = _copied(data) if self._mutates else data
         out: list[str] = []
         frame = [functions, MISSING if data is None else data, *[MISSING] * (self._slots - 2)]
-        BUDGET.begin()
+        BUDGET.limit = BUDGET.steps + STEPS
         try:
             self._main(frame, frame[ROOT], out)
         except (BudgetExceeded, RecursionError) as error:

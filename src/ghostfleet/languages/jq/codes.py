@@ -193,9 +193,20 @@ def iterated(target: Code) -> Code:
                 yield _followed(found, key, part)
 
     first = target.one
-    if first is not None:
-        return many(lambda environment, value: elements(first(environment, value)), paths)
-    return many(run, paths)
+    if first is None:
+        return many(run, paths)
+
+    def each(environment: Environment, value: Any) -> Iterable[Any]:
+        found = first(environment, value)
+        if type(found) is not list:
+            return elements(found)
+        # As above, without another call.
+        BUDGET.steps += len(found)
+        if BUDGET.steps > BUDGET.limit:
+            BUDGET.exceeded()
+        return found
+
+    return many(each, paths)
 
 
 def _piped(left: Many, right: Many) -> Many:

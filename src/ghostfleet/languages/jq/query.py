@@ -35,27 +35,30 @@ __all__ = ["Query", "compile_jq"]
 class Query:
     """A compiled program."""
 
-    __slots__ = ("_many", "_one", "_passes", "_steps", "_strikes", "text")
+    __slots__ = ("_many", "_one", "_passes", "_plain", "_steps", "_strikes", "text")
 
     def __init__(self, text: str, place: str) -> None:
         self.text = text
         tree = parse(bounded_source(text, LONGEST_EXPRESSION))
-        BUDGET.begin(steps_to_compile(text))
+        BUDGET.limit = BUDGET.steps + steps_to_compile(text)
         code = compile_filter(tree, root_scope())
         self._one = code.one
         self._many = code.many
+        self._plain = code.one if _is_plain(tree) else None
         self._passes = _passes(tree)
         self._steps = steps_for(text)
-        self._strikes = Strikes("jq", text, place)
+        self._strikes = Strikes("jq", text, place, self._steps)
 
     def run(self, obj: Any, now: int = 0) -> list[Any]:
         """All outputs for an object at a time in microseconds; JqError if the program fails on the way."""
+        if self._plain is not None:
+            return [_part(self._plain((now, None), obj))]
         try:
             if not self._passes:
                 obj = _converted(obj)
-                BUDGET.begin(self._steps)
+                BUDGET.limit = BUDGET.steps + self._steps
                 return list(self._many((now, None), obj))
-            BUDGET.begin(self._steps)
+            BUDGET.limit = BUDGET.steps + self._steps
             if self._one is None:
                 return [_output(value) for value in self._many((now, None), obj)]
             return [_output(self._one((now, None), obj))]
@@ -94,10 +97,17 @@ _last: list[Any] = [None, None]
 def _converted(obj: Any) -> Any:
     """The object with its ints as floats; a stage asks many things of one object, so the last one is kept."""
     if obj is not _last[0]:
-        # The object is not the query's work, and is there to be read by the next one as well.
-        BUDGET.begin(sys.maxsize)
-        _last[:] = obj, _floats(obj)
+        _last[:] = obj, _part(obj)
     return _last[1]
+
+
+def _part(value: Any) -> Any:
+    """An object or a part of it with its ints as floats. It is not the query's work, so nothing is charged for it."""
+    kind = type(value)
+    if kind is dict or kind is list:
+        BUDGET.limit = sys.maxsize
+        return _floats(value)
+    return float(value) if kind is int else value
 
 
 def _output(value: Any) -> Any:
@@ -123,6 +133,13 @@ def _floats(value: Any) -> Any:
         made = [_floats(part) for part in value]
         return made if any(new is not old for new, old in zip(made, value, strict=True)) else value
     return value
+
+
+def _is_plain(node: syntax.Filter) -> bool:
+    """Whether a program does no more than look up a field of a field, so that it needs no budget."""
+    while isinstance(node, syntax.Index) and isinstance(node.key, syntax.Literal):
+        node = node.target
+    return isinstance(node, syntax.Identity)
 
 
 _MAY_HOLD = frozenset((int, dict, list))
