@@ -80,8 +80,13 @@ class GoRegex:
         return next(self.matches(text, 1), None)
 
     def matches(self, text: str, most: int = -1) -> Iterator[GoMatch]:
-        """All matches that do not overlap; an empty one right after another match is left out."""
+        """All matches that do not overlap; an empty one right after another match is left out.
+
+        A long text has none in a large pattern, which might take the engine seconds to tell.
+        """
         encoded = text.encode("utf-8", "surrogatepass")
+        if len(encoded) * self.size > _LARGEST:
+            return
         place, end = 0, -1
         counted, before = 0, 0
         while most and place <= len(encoded):
@@ -103,6 +108,10 @@ class GoRegex:
                 place = _next_character(encoded, place)
 
 
+#: Characters of a pattern: what the engine needs to compile one can grow with the square of them.
+_LONGEST = 4_096
+#: Characters times instructions that a pattern is tried on; 253 letters of any script, `\pL{0,253}`, are below that.
+_LARGEST = 1 << 26
 #: Patterns that are kept; each may take some megabytes.
 _KEPT = 64
 
@@ -110,6 +119,8 @@ _KEPT = 64
 @lru_cache(maxsize=_KEPT)
 def compile_regex(pattern: str) -> GoRegex:
     """The pattern, ready to match; RegexError if Go would not take it."""
+    if len(pattern) > _LONGEST:
+        raise RegexError("expression too large", pattern)
     regex = GoRegex(_compiled(pattern))
     if any(escape[1] == "C" for escape in _ESCAPES.finditer(pattern)):
         raise RegexError("invalid escape sequence", r"\C")

@@ -16,6 +16,8 @@ from ghostfleet.core.errors import shortened
 
 __all__ = ["Time", "format_time", "in_zone", "parse_time"]
 
+#: characters of a layout to read times by, which is made a pattern
+_LONGEST_LAYOUT = 256
 _EPOCH = datetime(1970, 1, 1)
 _SECOND = 1_000_000_000
 _MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September"]
@@ -140,6 +142,8 @@ _READ = {
 
 def parse_time(layout: str, text: str) -> Time:
     """The time that a text names in a layout; ValueError if it does not."""
+    if len(layout) > _LONGEST_LAYOUT:
+        raise ValueError(f"expected a layout of at most {_LONGEST_LAYOUT} characters")
     pattern, names = _pattern(layout)
     match = re.fullmatch(pattern, text)
     if match is None:
