@@ -105,8 +105,10 @@ def _part(value: Any) -> Any:
     """An object or a part of it with its ints as floats. It is not the query's work, so nothing is charged for it."""
     kind = type(value)
     if kind is dict or kind is list:
-        BUDGET.limit = sys.maxsize
-        return _floats(value)
+        before, BUDGET.limit = BUDGET.steps, sys.maxsize
+        made = _floats(value)
+        BUDGET.steps = before
+        return made
     return float(value) if kind is int else value
 
 
