@@ -110,7 +110,7 @@ class GoRegex:
 
 #: Characters of a pattern: what the engine needs to compile one can grow with the square of them.
 _LONGEST = 4_096
-#: Bytes times instructions that a pattern is tried on; a label of letters of any script, `\pL{0,63}`, is far below that.
+#: Bytes times instructions that a pattern is tried on; a label of any letters, `\pL{0,63}`, is far below.
 _LARGEST = 1 << 26
 #: Patterns that are kept; each may take some megabytes.
 _KEPT = 64
