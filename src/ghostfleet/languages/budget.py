@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 # All of these are chosen: far above what the stages of KWOK, of its users and of our sets need (a pod of 20 containers
-# takes about 400 steps), and low enough that the costliest evaluation ends within a few tenths of a second.
+# takes about 300 steps), and low enough that the costliest evaluation ends within a few tenths of a second.
 
 #: steps of one evaluation
 STEPS: Final = 50_000
