@@ -50,7 +50,7 @@ LONGEST_EXPRESSION: Final = 16_384
 LONGEST_TEMPLATE: Final = 65_536
 #: steps of a call, for what it takes to enter and to leave
 _CALL: Final = 3
-#: steps that are not made for each character of an expression: a long one does more in each
+#: steps times characters of an expression: a long one does more in each step
 _STEP_CHARACTERS: Final = 5_000_000
 #: times that a text may go over its budget
 _MOST_STRIKES: Final = 10
@@ -63,13 +63,13 @@ class BudgetExceeded(EvaluationError):
 class Budget:
     """What the evaluation under way has done, and may do. The count goes on from one evaluation to the next."""
 
-    __slots__ = ("_depth", "limit", "steps")
+    __slots__ = ("depth", "limit", "steps")
 
     def __init__(self) -> None:
         self.steps = 0
-        #: where the count must stop; whoever begins an evaluation sets it
+        #: where the count must stop; whoever begins an evaluation sets it, and the depth to 0 if there may be calls
         self.limit = STEPS
-        self._depth = 0
+        self.depth = 0
 
     def step(self, count: int = 1) -> None:
         """Charge steps that are about to be done."""
@@ -86,15 +86,13 @@ class Budget:
 
     def enter(self) -> None:
         """A call within what is under way."""
-        self._depth += 1
-        if self._depth > DEPTH:
-            # The caller does not leave what it could not enter.
-            self._depth -= 1
-            raise BudgetExceeded(f"more than {DEPTH} calls within each other")
         self.step(_CALL)
+        if self.depth >= DEPTH:
+            raise BudgetExceeded(f"more than {DEPTH} calls within each other")
+        self.depth += 1
 
     def leave(self) -> None:
-        self._depth -= 1
+        self.depth -= 1
 
     def exceeded(self) -> NoReturn:
         # What is charged for was not done.

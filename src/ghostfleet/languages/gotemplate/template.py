@@ -64,7 +64,7 @@ class Template:
         data = _copied(data) if self._mutates else data
         out: list[str] = []
         frame = [functions, MISSING if data is None else data, *[MISSING] * (self._slots - 2)]
-        BUDGET.limit = BUDGET.steps + STEPS
+        BUDGET.limit, BUDGET.depth = BUDGET.steps + STEPS, 0
         try:
             self._main(frame, frame[ROOT], out)
         except (BudgetExceeded, RecursionError) as error:

@@ -53,6 +53,7 @@ class Query:
         """All outputs for an object at a time in microseconds; JqError if the program fails on the way."""
         if self._plain is not None:
             return [_part(self._plain((now, None), obj))]
+        BUDGET.depth = 0
         try:
             if not self._passes:
                 obj = _converted(obj)
