@@ -16,7 +16,18 @@ from ghostfleet.languages.budget import BUDGET, CHUNK
 from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.languages.gotimes import Time, format_time
 
-__all__ = ["CelError", "Duration", "Quantity", "Timestamp", "TypeName", "Uint", "equal", "no_overload", "type_name"]
+__all__ = [
+    "TYPE_NAMES",
+    "CelError",
+    "Duration",
+    "Quantity",
+    "Timestamp",
+    "TypeName",
+    "Uint",
+    "equal",
+    "no_overload",
+    "type_name",
+]
 
 _SECOND = 1_000_000_000
 _EPOCH = datetime(1970, 1, 1)
@@ -87,7 +98,8 @@ class TypeName:
         return self.name
 
 
-_NAMES: dict[type, str] = {
+#: what the types of values are called
+TYPE_NAMES: dict[type, str] = {
     bool: "bool",
     int: "int",
     Uint: "uint",
@@ -105,7 +117,7 @@ _NAMES: dict[type, str] = {
 
 
 def type_name(value: Any) -> str:
-    return _NAMES.get(type(value), "object")
+    return TYPE_NAMES.get(type(value), "object")
 
 
 def no_overload(what: str, *values: Any) -> CelError:
