@@ -47,8 +47,8 @@ def test_a_file_is_read_as_kube_scheduler_reads_it() -> None:
     packing, other = load_configuration(text, "file").profiles
     assert "NodeResourcesBalancedAllocation" not in packing.weights
     assert packing.weights["ImageLocality"] == 9
-    assert not packing.preempts
-    assert packing.fit.resources == (("nvidia.com/gpu", 5),)
+    assert not packing.is_on("DefaultPreemption", "postFilter")
+    assert packing.arguments["NodeResourcesFit"].strategy.resources == (("nvidia.com/gpu", 5),)
     assert (packing.percentage, other.percentage) == (40, 100)
 
 

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ghostfleet.core import quantity
+from ghostfleet.languages.budget import BUDGET, CHUNK
 from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.languages.gotimes import Time, format_time
 
@@ -130,8 +131,14 @@ _NUMBERS = (int, Uint, float)
 def equal(left: Any, right: Any) -> bool:
     """`==`: numbers are compared whatever their types; values of different types are not equal."""
     kind, other = type(left), type(right)
+    if kind is str:
+        if len(left) >= CHUNK:
+            BUDGET.handle(len(left))
+        return other is str and bool(left == right)
     if kind in _NUMBERS and other in _NUMBERS:
         return bool(left == right)
+    if kind is other and (kind is list or kind is dict):
+        BUDGET.step(1 + len(left) // 2)
     if kind is list and other is list:
         return len(left) == len(right) and all(map(equal, left, right))
     if kind is dict and other is dict:
