@@ -8,7 +8,13 @@ import numpy as np
 
 from ghostfleet.api.podclaims import allocation_of
 from ghostfleet.core.changes import Object
-from ghostfleet.schedulers.dra import AllocationError, NodeAllocationError, PodClaims, first_available_score
+from ghostfleet.schedulers.dra import (
+    AllocationError,
+    NodeAllocationError,
+    PodClaims,
+    RequestCensus,
+    first_available_score,
+)
 from ghostfleet.schedulers.framework.nodetable import BoolArray, IntArray
 from ghostfleet.schedulers.framework.plugin import Filter, Objection, Scope, Score, Slots
 from ghostfleet.schedulers.framework.snapshot import Snapshot
@@ -54,6 +60,16 @@ class DevicesFilter(Filter):
     @property
     def error(self) -> str:  # type: ignore[override]
         return next(iter(self._errors.values()), "")
+
+    def census(self) -> list[RequestCensus]:
+        """How many devices there are for each request of the claims that are to be allocated."""
+        if self.claims is None:
+            return []
+        try:
+            return self._devices.census(self.claims)
+        except AllocationError:
+            # It is told as what is wrong.
+            return []
 
     def unavailable(self) -> list[Object]:
         """Claims that are allocated and cannot be used from some node."""

@@ -20,6 +20,8 @@ from ghostfleet.schedulers.dra import (
     Inventory,
     PodClaims,
     PoolID,
+    RequestCensus,
+    census,
     device_class_named,
 )
 from ghostfleet.schedulers.framework.index import Index
@@ -128,6 +130,11 @@ class DeviceManager(Index):
         """What claims would get on a node, None if it has not the devices."""
         node = self._snapshot.nodes.objects[slot]
         return self._allocator.allocate(node, claims, self._snapshot.store.new_uid) if node is not None else None
+
+    def census(self, claims: PodClaims) -> list[RequestCensus]:
+        """How many devices there are for each request of claims."""
+        nodes = [node for node in self._snapshot.nodes.objects if node is not None]
+        return census(self._allocator, nodes, claims)
 
     def assume(self, claim: Object, allocation: Object, pod: Object) -> None:
         """A claim is going to have these devices."""
