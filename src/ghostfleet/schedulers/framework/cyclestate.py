@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ghostfleet.core.changes import Object
 from ghostfleet.schedulers.framework.nodetable import BoolArray, IntArray
 from ghostfleet.schedulers.framework.plugin import Aborted, Filter, Objection, Plugin, Rejected, Scope, Score
 from ghostfleet.schedulers.framework.podinfo import PodInfo
@@ -129,10 +130,10 @@ class CycleState:
                 return name, each.error
         return None
 
-    @property
-    def asks_before_binding(self) -> bool:
-        """Whether some plugin has to be asked before such a pod is bound."""
-        return bool(self._binders)
+    def reserve(self, pod: Object, node: str) -> bool | None:
+        """Let plugins take what a pod, which has been assumed there, needs on its node; whether it can be bound at
+        once, None when it cannot have the node."""
+        return self.framework.reserve(self, pod, node) if self._binders else True
 
     def concerned(self, plugins: list[Plugin]) -> list[Plugin]:
         """Those of the plugins that take part when such a pod is bound."""

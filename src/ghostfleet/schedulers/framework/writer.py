@@ -25,15 +25,8 @@ __all__ = ["Placement", "Reserved", "Writer"]
 
 #: A pod, and the node that it gets.
 Placement = tuple[Object, str]
-
-
-class Reserved(NamedTuple):
-    """A pod, the node that it gets, and whether it can be bound there at once; None when it cannot have it."""
-
-    pod: Object
-    cycle: CycleState
-    node: str
-    ready: bool | None
+#: The same before plugins have done their part, and whether it can be bound at once; None when it cannot have the node.
+Reserved = tuple[Object, CycleState, str, bool | None]
 
 
 class _Held(NamedTuple):
@@ -69,11 +62,6 @@ class Writer:
         return self._recorders[pod["spec"].get("schedulerName", DEFAULT_SCHEDULER)]
 
     # -- bindings ----------------------------------------------------------------------------------------------------
-
-    def reserve(self, pod: Object, cycle: CycleState, node: str) -> Reserved:
-        """Let plugins take what a pod, which has been assumed there, needs on its node."""
-        ready = cycle.framework.reserve(cycle, pod, node) if cycle.asks_before_binding else True
-        return Reserved(pod, cycle, node, ready)
 
     def bind(self, placements: Sequence[Reserved]) -> None:
         """Write that pods get their nodes, as soon as plugins have done their part."""

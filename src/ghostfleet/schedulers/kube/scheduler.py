@@ -118,7 +118,7 @@ class KubeScheduler(Runner):
                 break
             queue.placed(queued)
             snapshot.assume(pod, result.node, cycle.info)
-            placements.append(self.writer.reserve(pod, cycle, result.node))
+            placements.append((pod, cycle, result.node, cycle.reserve(pod, result.node)))
             result = None
         self.writer.bind(placements)
         return len(placements), result
@@ -165,7 +165,7 @@ class KubeScheduler(Runner):
         else:
             self.queue.placed(queued)
             self.snapshot.assume(pod, result.node, cycle.info)
-            self.writer.bind([self.writer.reserve(pod, cycle, result.node)])
+            self.writer.bind([(pod, cycle, result.node, cycle.reserve(pod, result.node))])
 
     def _fail(self, queued: QueuedPod, cycle: CycleState | None, result: ScheduleResult, now: int) -> None:
         pod = queued.pod

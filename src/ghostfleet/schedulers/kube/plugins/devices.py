@@ -8,7 +8,7 @@ answers for all of them are forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ghostfleet.api.podclaims import CLAIMS, CLASSES, SLICES, allocation_of
@@ -125,6 +125,11 @@ class DeviceManager(Index):
             self._take(allocation)
 
     # -- allocations -------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def claims(claims: Sequence[Object]) -> PodClaims:
+        """Claims as they are to be allocated together."""
+        return PodClaims(claims)
 
     def allocate(self, slot: int, claims: PodClaims) -> list[Object] | None:
         """What claims would get on a node, None if it has not the devices."""

@@ -7,12 +7,15 @@ allocated where the pod cannot go is given back if nobody else uses it.
 
 Pods whose claims were made for them alone, and ask for the same, are alike; claims that others may share make a pod
 one of its own, which waits until what is written for those before it is seen.
+
+The allocator takes long to load; that is left until there is a pod with claims.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from ghostfleet.api.podclaims import (
     CLAIMS,
@@ -30,15 +33,16 @@ from ghostfleet.api.podclaims import (
 )
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.timestamps import rfc3339
-from ghostfleet.schedulers.dra import PodClaims
 from ghostfleet.schedulers.framework.cyclestate import CycleState
 from ghostfleet.schedulers.framework.diagnosis import Diagnosis
 from ghostfleet.schedulers.framework.plugin import Aborted, Filter, Plugin, PostFilterResult, Rejected, Score
 from ghostfleet.schedulers.framework.podinfo import PodInfo, SpecInfo
 from ghostfleet.schedulers.framework.snapshot import Snapshot
 from ghostfleet.schedulers.kube.plugins.bindingconditions import has_failed, is_ready
-from ghostfleet.schedulers.kube.plugins.deviceanswers import DevicesFilter, FirstAvailableScore
-from ghostfleet.schedulers.kube.plugins.devices import DeviceManager
+
+if TYPE_CHECKING:
+    from ghostfleet.schedulers.kube.plugins.deviceanswers import DevicesFilter
+    from ghostfleet.schedulers.kube.plugins.devices import DeviceManager
 
 __all__ = ["DynamicResources"]
 
@@ -55,14 +59,23 @@ class DynamicResources(Plugin):
     def __init__(self, snapshot: Snapshot, arguments: object = None) -> None:
         super().__init__(snapshot, arguments)
         self._store = snapshot.store
-        self._devices = snapshot.index(DeviceManager, lambda: DeviceManager(snapshot))
+        self._manager: DeviceManager | None = None
         #: What claims ask for that something is wrong with: pods with these are told apart by the claims' names.
         self._wrong: set[tuple[bytes, ...]] = set()
+
+    @property
+    def _devices(self) -> DeviceManager:
+        if self._manager is None:
+            from ghostfleet.schedulers.kube.plugins.devices import DeviceManager
+
+            self._manager = self.snapshot.index(DeviceManager, lambda: DeviceManager(self.snapshot))
+        return self._manager
 
     # -- events ------------------------------------------------------------------------------------------------------
 
     def notice(self, change: Change) -> None:
-        self._devices.notice(change)
+        if self._manager is not None:
+            self._manager.notice(change)
         if change.resource == CLASSES:
             self._wrong.clear()
 
@@ -96,7 +109,7 @@ class DynamicResources(Plugin):
             return self.name, str(error)
         sign: tuple[object, ...] = (self.name, self._devices.version)
         if all(allocation_of(claim) is None and is_made_for(claim, pod) for claim in claims):
-            key = PodClaims(claims).key
+            key = self._devices.claims(claims).key
             return (*sign, key) if key not in self._wrong else (*sign, key, *_versions(claims))
         # Whatever can be told from these is told for one pod, and for the nodes as they are.
         return (*sign, pod["metadata"]["uid"], self.snapshot.nodes.version, *_versions(claims))
@@ -116,6 +129,8 @@ class DynamicResources(Plugin):
         shared = any(allocation_of(claim) is not None or not is_made_for(claim, pod.pod) for claim in claims)
         if not claims:
             return None
+        from ghostfleet.schedulers.kube.plugins.deviceanswers import DevicesFilter
+
         return DevicesFilter(self.snapshot, self._devices, claims, self._wrong.add, sequential=shared)
 
     def _check(self, claim: Object) -> None:
@@ -143,17 +158,19 @@ class DynamicResources(Plugin):
         listed = (request for claim in claims for request in claim["spec"].get("devices", {}).get("requests") or ())
         if not any(request.get("firstAvailable") for request in listed):
             return None
+        from ghostfleet.schedulers.kube.plugins.deviceanswers import FirstAvailableScore
+
         return FirstAvailableScore(self._devices, claims)
 
     def post_filter(self, cycle: CycleState, pod: Object, found: Diagnosis, now: int) -> PostFilterResult:  # noqa: ARG002
         if cycle.rejection is not None and cycle.rejection[0] != self.name:
             # It was never asked about the pod, stumbles over that, and so keeps preemption from its turn.
             return PostFilterResult("not found", nominate=None, final=True)
-        devices = next((each for _, each in cycle.filters if isinstance(each, DevicesFilter)), None)
-        if devices is None:
+        asked = next((each for name, each in cycle.filters if name == self.name), None)
+        if asked is None:
             return PostFilterResult("no new claims to deallocate")
         uid = pod["metadata"]["uid"]
-        for claim in devices.unavailable():
+        for claim in cast("DevicesFilter", asked).unavailable():
             if all(each["uid"] == uid for each in consumers_of(claim)):
                 # Only then others can have its devices, or the pod other ones.
                 message = "deallocation of ResourceClaim completed"
@@ -180,7 +197,7 @@ class DynamicResources(Plugin):
         missing = [claim for claim in claims if allocation_of(claim) is None]
         if missing:
             slot = self.snapshot.nodes.slots[node]
-            results = self._devices.allocate(slot, PodClaims(missing))
+            results = self._devices.allocate(slot, self._devices.claims(missing))
             if results is None:
                 self.snapshot.nodes.touch(slot)
                 return None
