@@ -6,7 +6,7 @@ On a virtual clock nothing happens until the clock is run; on a wall clock somet
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ghostfleet.api.builtin import load_registry
 from ghostfleet.api.conversion import storage_key
@@ -28,6 +28,7 @@ from ghostfleet.core.bucket import index_by_label, index_by_node
 from ghostfleet.core.clock import Clock, VirtualClock
 from ghostfleet.core.profile import Profile, load_profile
 from ghostfleet.core.randomness import Streams
+from ghostfleet.core.saturation import Meters
 from ghostfleet.core.store import Store
 from ghostfleet.stages.catalogue import stage_definition
 from ghostfleet.stages.fleet import Fleet
@@ -50,6 +51,11 @@ class Cluster:
     ) -> None:
         self.clock = clock or VirtualClock()
         self.make = make = make or Make()
+        #: What makes it what it is.
+        self.made = make.written()
+        #: How long each limit of the modelled components held something up.
+        self.meters = Meters()
+        self._profile = load_profile(make.profile).metered(self.meters)
         self.streams = Streams(seed)
         self.registry = load_registry()
         self.store = Store(self.clock, self.streams, history=history)
@@ -77,6 +83,10 @@ class Cluster:
         self.dispatcher = self._make_dispatcher()
         self._settle()
 
+    def about(self) -> dict[str, Any]:
+        """What it is made of, and how long each limit of its components held something up so far."""
+        return {**self.made, "limits": [list(each) for each in self.meters.told(self.clock.now())]}
+
     def announce(self, address: str, port: int) -> None:
         """Put the address at which the cluster is served into its own endpoints."""
         announce(self.store, address, port)
@@ -85,13 +95,15 @@ class Cluster:
     def _fleet(self) -> Fleet:
         self.store.create("customresourcedefinitions.apiextensions.k8s.io", stage_definition())
         self._settle()
-        recorder = Recorder(self.store, "kwok_controller", load_profile(self.make.profile))
+        recorder = Recorder(self.store, "kwok_controller", self._profile)
         # Tests of dispatchers keep room occupied with Jobs that never end.
         settings = self.make.fleet or Settings(commands="endless" if self.make.dispatcher else "ignored")
-        return Fleet(self.api, self.streams, self.make.stages, settings, recorder)
+        fleet = Fleet(self.api, self.streams, self.make.stages, settings, recorder)
+        self.meters.add(fleet.player.contention)
+        return fleet
 
     def _controllers(self) -> Workloads:
-        profile = load_profile(self.make.profile)
+        profile = self._profile
         dispatcher = self._dispatcher_profile()
         if dispatcher is not None and not dispatcher.switch("cluster.success-criteria"):
             # Jobs end as in the Kubernetes that this dispatcher was made for.
@@ -113,12 +125,12 @@ class Cluster:
     def _kubeflow(self) -> object:
         from ghostfleet.controllers.kubeflow.controller import PyTorchJobController
 
-        return PyTorchJobController(self.store, *self._pod_makers(), load_profile(self.make.profile))
+        return PyTorchJobController(self.store, *self._pod_makers(), self._profile)
 
     def _runai(self) -> object:
         from ghostfleet.controllers.runai.part import RunaiPart
 
-        return RunaiPart(self.store, *self._pod_makers(), load_profile(self.make.profile))
+        return RunaiPart(self.store, *self._pod_makers(), self._profile)
 
     def _pod_makers(self) -> tuple[PodRoutes, PodCreator]:
         """What controllers that make pods share; without the workload controllers each has its own."""
@@ -134,7 +146,6 @@ class Cluster:
 
         schedulers: list[KubeScheduler | Runner] = []
         if "scheduler" not in self.make.without:
-            profile = load_profile(self.make.profile)
             path = self.make.scheduler_config
             schedulers.append(
                 KubeScheduler(
@@ -142,7 +153,7 @@ class Cluster:
                     self.clock,
                     self.streams.stream("scheduler"),
                     config=load_configuration(path.read_bytes(), str(path)) if path is not None else None,
-                    limiter=profile.limiter("kube-scheduler"),
+                    limiter=self._profile.limiter("kube-scheduler", "Scheduler"),
                 )
             )
         schedulers += [Runner(self.store, self.clock, load_scheduler(each)) for each in self.make.schedulers]
@@ -153,7 +164,7 @@ class Cluster:
             return None
         from ghostfleet.dispatchers.mcad.profiles import load_dispatcher_profile
 
-        return load_dispatcher_profile(self.make.dispatcher)
+        return load_dispatcher_profile(self.make.dispatcher).metered(self.meters)
 
     def _make_dispatcher(self) -> Mcad | None:
         profile = self._dispatcher_profile()

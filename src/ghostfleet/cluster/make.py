@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ghostfleet.stages.settings import Settings
@@ -39,6 +39,25 @@ class Make:
     dispatcher: str = ""
     #: Parts that are left out.
     without: frozenset[str] = frozenset()
+
+    def written(self) -> dict[str, Any]:
+        """All that makes the cluster what it is, for the records of runs; what it does not have is left out."""
+        config = self.scheduler_config
+        told = {
+            "profile": self.profile,
+            "schedulers": [*(["default-scheduler"] if "scheduler" not in self.without else []), *self.schedulers],
+            "schedulerConfiguration": _text_of(config) if config is not None else None,
+            "dispatcher": self.dispatcher,
+            "stages": [str(each) for each in self.stages] if "stages" not in self.without else [],
+            "commands": self.fleet.commands if self.fleet is not None else "",
+            "without": sorted(self.without),
+        }
+        return {name: value for name, value in told.items() if value}
+
+
+def _text_of(path: Path) -> dict[str, str]:
+    """A file by its name and its text; the text alone says what was in it when it was read."""
+    return {"file": str(path), "text": path.read_text(encoding="utf-8")}
 
 
 #: The API alone.

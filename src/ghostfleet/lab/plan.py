@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ghostfleet import __version__
 from ghostfleet.core.durations import parse_duration
 from ghostfleet.core.names import is_dns1123_label
 from ghostfleet.lab.arrivals import Arrivals, parse_rate
@@ -112,6 +113,7 @@ class Plan:
             runtime=self.runtime,
             started=started,
             cluster=cluster,
+            version=__version__,
         )
 
     @classmethod

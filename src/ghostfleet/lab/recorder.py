@@ -96,6 +96,15 @@ class Recorder:
         """Whether so many workloads are where they stay: ended, or running where they do not end."""
         return (self.finished if self._kind.ends else self.running + self.finished) >= count
 
+    def owns(self, pod: Object) -> bool:
+        """Whether a pod is of a workload of the run, as far as that is known."""
+        metadata = pod["metadata"]
+        if metadata["namespace"] != self._namespace:
+            return False
+        labels = metadata.get("labels") or {}
+        name = next((labels[label] for label in JOIN_LABELS if label in labels), None)
+        return self._rows.get(name or "") in self._ours
+
     # -- what was seen -----------------------------------------------------------------------------------------------
 
     def marks(self) -> Iterator[tuple[str, dict[str, int]]]:

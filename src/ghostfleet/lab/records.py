@@ -55,6 +55,12 @@ class Run:
     #: `submitting` or `submitted`
     state: str = "submitting"
     cluster: dict[str, Any] = field(default_factory=dict)
+    #: The version of ghostfleet that submitted it.
+    version: str = ""
+    #: Which limits of modelled components held things up, the worst first; None where that is not known.
+    limits: list[dict[str, Any]] | None = None
+    #: What came of it: utilisation, fragmentation, waiting time.
+    figures: dict[str, Any] = field(default_factory=dict)
     #: Real seconds that the lab has spent on the run so far.
     labSeconds: float = 0.0  # the name it has in the file
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ghostfleet.core.clock import SECOND, WallClock
+from ghostfleet.core.saturation import saturated_since
 from ghostfleet.drive.interface import Cluster
 from ghostfleet.lab.directory import RunDirectory
+from ghostfleet.lab.occupancy import Occupancy
 from ghostfleet.lab.plan import Plan
 from ghostfleet.lab.progress import Progress
 from ghostfleet.lab.recorder import Recorder
@@ -66,14 +68,22 @@ async def scale_test(
     kind = plan.workload
     timeline = directory.timeline()
     recorder = Recorder(cluster, run.run, plan.namespace, kind, kind.pods(plan.workers), timeline)
+    occupancy = Occupancy(cluster, plan.namespace, recorder.owns)
     gave_up = False
+    before = await cluster.saturation()
     try:
         await recorder.start(claims=plan.pvc)
+        await occupancy.start()
         await submitter.submit()
         gave_up = not await _wait(cluster, recorder, submitter.submitted, progress, kind, patience)
     finally:
         recorder.stop()
         timeline.close()
+        occupancy.stop()
+        directory.add_occupancy(occupancy.written())
+    after = await cluster.saturation()
+    if before is not None and after is not None:
+        run.limits = [each.written() for each in saturated_since(before, after)]
     marks = dict(recorder.marks())
     sampled = await sample(cluster, directory, kind, events=plan.pvc, marks=marks)
     real = wall.now()
@@ -97,8 +107,10 @@ async def follow(
     """Record a run that another process submits, until it has ended; false when nothing changed any more."""
     timeline = directory.timeline()
     recorder = Recorder(cluster, run.run, run.namespace, kind, kind.pods(run.workers), timeline)
+    occupancy = Occupancy(cluster, run.namespace, recorder.owns)
     try:
         await recorder.start(claims=run.pvc)
+        await occupancy.start()
         while True:
             current = directory.run() or run
             count = len([each for each in directory.submissions() if not each.error])
@@ -111,6 +123,8 @@ async def follow(
     finally:
         recorder.stop()
         timeline.close()
+        occupancy.stop()
+        directory.add_occupancy(occupancy.written())
 
 
 async def _wait(

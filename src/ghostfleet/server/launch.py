@@ -194,7 +194,7 @@ def _run(settings: Settings, instance: Instance, clock: WallClock, on_ready: Cal
     tls = (certificates.certificate, certificates.key) if certificates is not None else None
     try:
         server = HttpServer(
-            App(cluster.api, Authenticator(token), profile=cluster.make.profile, dispatcher=cluster.make.dispatcher),
+            App(cluster.api, Authenticator(token), about=cluster.about),
             address=settings.address,
             port=settings.port,
             tls=tls,
