@@ -171,7 +171,7 @@ deeds = st.one_of(
 stories = st.lists(st.tuples(st.integers(0, 9), deeds), min_size=4, max_size=14)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     story=stories,
     profile=st.sampled_from(["instant", "kubernetes"]),

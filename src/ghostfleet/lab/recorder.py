@@ -5,6 +5,9 @@ which objects carry as their own name or in a join label. Rows are made for any 
 told before its workload, but only those whose workload carries the run's label count. An object that was there before
 the recorder began gives no marks for what had happened by then: when it happened is not known. What is known of each
 pod is a few bits, so an event costs a look at the pod and little more.
+
+A mark never moves: a workload is decided on when the first of its pods gets a node, and its last pod is the last of as
+many as it wants at once; those that replace failed ones come after it.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from ghostfleet.core.changes import Object
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.drive.interface import PERSISTENT_VOLUME_CLAIMS, PODS, Cluster, Kind
 from ghostfleet.lab.directory import Timeline
-from ghostfleet.lab.judging import outcome
+from ghostfleet.lab.judging import outcome, pods_at_once
 from ghostfleet.lab.plan import RUN_LABEL
 from ghostfleet.lab.records import MARKS
 from ghostfleet.lab.types import JOIN_LABELS, WorkloadType
@@ -24,7 +27,7 @@ from ghostfleet.lab.types import JOIN_LABELS, WorkloadType
 __all__ = ["Recorder"]
 
 # What has been seen of a pod.
-_CREATED, _DECIDED, _BOUND, _RUNNING, _ENDED, _EVICTED = 1, 2, 4, 8, 16, 32
+_CREATED, _BOUND, _RUNNING, _ENDED, _EVICTED = 1, 2, 4, 8, 16
 _ENDS = ("Succeeded", "Failed")
 _LINES = 1000
 
@@ -51,8 +54,8 @@ class Recorder:
         self._rows: dict[str, int] = {}
         self._names: list[str] = []
         self._marks = {mark: array("q") for mark in MARKS}
-        self._up = array("l")
-        self._placed = bytearray()
+        #: How many pods of each workload it wants at once, and were created, bound and running, once each.
+        self._wanted, self._made, self._bound, self._up = (array("l") for _ in range(4))
         self._pods: dict[str, int] = {}
         self._owners: dict[str, int] = {}
         self._ours: set[int] = set()
@@ -130,8 +133,9 @@ class Recorder:
             self._names.append(name)
             for column in self._marks.values():
                 column.append(0)
-            self._up.append(0)
-            self._placed.append(0)
+            for count in (self._made, self._bound, self._up):
+                count.append(0)
+            self._wanted.append(self._expected)
         return row
 
     def _known(self, obj: Object) -> bool:
@@ -158,6 +162,7 @@ class Recorder:
     def _see_job_of(self, row: int, now: int, event: str, obj: Object, mark: str) -> None:
         if event == "ADDED":
             self._created(mark, row, now, obj)
+            self._wanted[row] = pods_at_once(obj) or self._wanted[row]
         if row in self._over:
             return
         if event == "DELETED":
@@ -171,7 +176,7 @@ class Recorder:
         self.seen += 1
         if row in self._over:
             self.finished += 1
-        elif self._up[row] >= self._expected:
+        elif self._up[row] >= self._wanted[row]:
             self.running += 1
 
     def _see_group(self, now: int, event: str, obj: Object) -> None:
@@ -206,7 +211,7 @@ class Recorder:
         known = before or metadata["creationTimestamp"] >= self._since
         status = obj.get("status") or {}
         if not state & _BOUND:
-            state = self._decide(state, row, now if known else 0, obj, status)
+            state |= self._bind(row, now if known else 0, obj)
         phase = status.get("phase")
         if phase == "Running" and not state & _RUNNING:
             state |= _RUNNING
@@ -225,33 +230,30 @@ class Recorder:
 
     def _begin(self, uid: str, row: int, now: int, obj: Object) -> int:
         self._created("firstPod", row, now, obj)
-        if obj["metadata"]["creationTimestamp"] >= self._since:
-            self._marks["lastPod"][row] = now
+        self._made[row] += 1
+        if self._made[row] == self._wanted[row]:
+            self._created("lastPod", row, now, obj)
         self._owners[uid] = row
         return _CREATED
 
-    def _decide(self, state: int, row: int, now: int, obj: Object, status: Object) -> int:
-        """What the scheduler has made of a pod: it has a node, or there is a reason why not, for the time being."""
-        if obj["spec"].get("nodeName"):
-            if now:
-                if not self._placed[row]:
-                    self._placed[row] = 1
-                    self._set("decided", row, now)
-                self._set("bound", row, now)
-            return state | _DECIDED | _BOUND
-        if not state & _DECIDED:
-            for condition in status.get("conditions") or ():
-                if condition["type"] == "PodScheduled" and condition.get("reason"):
-                    if now:
-                        self._set("decided", row, now, first=True)
-                    return state | _DECIDED
-        return state
+    def _bind(self, row: int, now: int, obj: Object) -> int:
+        """A pod has a node now, or none yet; the workload is decided on with the first, and placed with the last."""
+        if not obj["spec"].get("nodeName"):
+            return 0
+        self._bound[row] += 1
+        if now and self._bound[row] == 1:
+            self._set("decided", row, now)
+        if now and self._bound[row] == self._wanted[row]:
+            self._set("bound", row, now)
+        return _BOUND
 
     def _run_pod(self, row: int, now: int) -> None:
+        self._up[row] += 1
+        if self._up[row] != self._wanted[row]:
+            return
         if now:
             self._set("running", row, now)
-        self._up[row] += 1
-        if self._up[row] == self._expected and row in self._ours and row not in self._over:
+        if row in self._ours and row not in self._over:
             self.running += 1
 
     def _see_claim(self, now: int, event: str, obj: Object) -> None:
@@ -285,7 +287,7 @@ class Recorder:
         if row not in self._ours:
             return
         self.finished += 1
-        if self._up[row] >= self._expected:
+        if self._up[row] >= self._wanted[row]:
             self.running -= 1
         self._unwritten.append(row)
         if len(self._unwritten) >= _LINES:

@@ -123,9 +123,13 @@ class Sample(TypedDict, total=False):
     pods: int
     gpus: int
     node: str
+    firstPodScheduledTimestamp: str | None
+    allPodsCreatedTimestamp: str | None
     lastPodScheduledTimestamp: str | None
     firstPodRunningTimestamp: str | None
     lastPodRunningTimestamp: str | None
     finishedTimestamp: str | None
     failure: str
+    #: When each pod that is still there was bound to a node and ended, and its GPUs.
+    gpuHolds: list[tuple[str, str | None, int]]
     marks: dict[str, int]
