@@ -34,7 +34,9 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def written(session_runs):
     path = session_runs.home / "report.html"
-    path.write_text(report_page(session_runs.measured(600, gpus=60), session_runs.record(600, 60)))
+    limits = [{"component": "Job controller", "limit": "20 requests/s", "seconds": 61.0, "waits": 9}]
+    record = session_runs.record(600, 60, limits=limits)
+    path.write_text(report_page(session_runs.measured(600, gpus=60), record, session_runs.usage(600, 60)))
     return path
 
 

@@ -57,7 +57,7 @@ def pods_at_once(obj: Object) -> int:
     replicas = spec.get("pytorchReplicaSpecs")
     if replicas:
         return sum(int(each.get("replicas", 1)) for each in replicas.values())
-    if obj["kind"] == "Job":
+    if "parallelism" in spec or "completions" in spec:
         parallel = int(spec.get("parallelism", 1))
         return min(parallel, int(spec.get("completions") or parallel))
     return int(spec.get("replicas", 0)) if isinstance(spec.get("replicas", 0), int) else 0
