@@ -7,10 +7,13 @@ as its *patience* lasts, in cluster time: workloads that can never be placed wou
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from ghostfleet.core.clock import SECOND, WallClock
-from ghostfleet.core.saturation import saturated_since
+from ghostfleet.core.saturation import Saturated, saturated_since
 from ghostfleet.drive.interface import Cluster
 from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.occupancy import Occupancy
@@ -66,24 +69,11 @@ async def scale_test(
     wall, began = WallClock(start=0), cluster.now()
     plan, run = submitter.plan, submitter.run
     kind = plan.workload
-    timeline = directory.timeline()
-    recorder = Recorder(cluster, run.run, plan.namespace, kind, kind.pods(plan.workers), timeline)
-    occupancy = Occupancy(cluster, plan.namespace, recorder.owns)
-    gave_up = False
     before = await cluster.saturation()
-    try:
-        await recorder.start(claims=plan.pvc)
-        await occupancy.start()
+    async with _recording(cluster, directory, run, kind) as recorder:
         await submitter.submit()
         gave_up = not await _wait(cluster, recorder, submitter.submitted, progress, kind, patience)
-    finally:
-        recorder.stop()
-        timeline.close()
-        occupancy.stop()
-        directory.add_occupancy(occupancy.written())
-    after = await cluster.saturation()
-    if before is not None and after is not None:
-        run.limits = [each.written() for each in saturated_since(before, after)]
+    run.limits = await _limits(cluster, before)
     marks = dict(recorder.marks())
     sampled = await sample(cluster, directory, kind, events=plan.pvc, marks=marks)
     real = wall.now()
@@ -105,26 +95,46 @@ async def follow(
     cluster: Cluster, directory: RunDirectory, run: Run, kind: WorkloadType, progress: Progress, patience: int
 ) -> bool:
     """Record a run that another process submits, until it has ended; false when nothing changed any more."""
+    before = await cluster.saturation()
+    async with _recording(cluster, directory, run, kind) as recorder:
+        while (current := directory.run() or run).state != "submitted":
+            progress.begin("following", run.count)
+            progress.advance(recorder.finished if kind.ends else recorder.running, _note(recorder))
+            recorder.write()
+            await cluster.sleep(_STEP)
+        count = len([each for each in directory.submissions() if not each.error])
+        settled = await _wait(cluster, recorder, count, progress, kind, patience)
+    current.limits = await _limits(cluster, before)
+    directory.write_run(current)
+    return settled
+
+
+@asynccontextmanager
+async def _recording(
+    cluster: Cluster, directory: RunDirectory, run: Run, kind: WorkloadType
+) -> AsyncIterator[Recorder]:
+    """Record the steps of a run's workloads and the use of the cluster's GPUs, and write both down."""
     timeline = directory.timeline()
     recorder = Recorder(cluster, run.run, run.namespace, kind, kind.pods(run.workers), timeline)
     occupancy = Occupancy(cluster, run.namespace, recorder.owns)
     try:
         await recorder.start(claims=run.pvc)
         await occupancy.start()
-        while True:
-            current = directory.run() or run
-            count = len([each for each in directory.submissions() if not each.error])
-            if current.state == "submitted":
-                return await _wait(cluster, recorder, count, progress, kind, patience)
-            progress.begin("following", run.count)
-            progress.advance(recorder.finished if kind.ends else recorder.running, _note(recorder))
-            recorder.write()
-            await cluster.sleep(_STEP)
+        yield recorder
     finally:
         recorder.stop()
         timeline.close()
         occupancy.stop()
-        directory.add_occupancy(occupancy.written())
+        if recorder.seen:
+            directory.add_occupancy(occupancy.written())
+
+
+async def _limits(cluster: Cluster, before: Sequence[Saturated] | None) -> list[dict[str, Any]] | None:
+    """Which limits of the cluster's components held things up since `before`; None on a real cluster."""
+    after = await cluster.saturation()
+    if before is None or after is None:
+        return None
+    return [each.written() for each in saturated_since(before, after)]
 
 
 async def _wait(
