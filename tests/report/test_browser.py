@@ -136,6 +136,23 @@ def test_it_fits_a_phone_and_follows_the_preferred_colours(browser, written, sch
     visit.page.close()
 
 
+@pytest.mark.parametrize("heading", ["why", "phases"])
+def test_tables_are_read_on_a_phone_without_scrolling_sideways(browser, written, heading):
+    visit = Visit(browser, written, viewport={"width": 390, "height": 800})
+    tables = visit.page.locator(f"section[aria-labelledby={heading}] .scroll")
+    assert tables.count() == 1
+    assert tables.evaluate("each => each.scrollWidth <= each.clientWidth")
+    cells = tables.locator("td, tbody th").all()
+    assert len(cells) >= 4
+    for cell in cells:
+        box = cell.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+        # No word is broken in two: what is shown is as wide as its longest word, at least.
+        assert cell.evaluate("each => each.scrollWidth <= each.clientWidth + 1")
+    visit.page.close()
+
+
 def test_a_hostile_name_does_nothing(browser, session_runs):
     marks = session_runs.marks(workload=1, decided=2, bound=2, running=3)
     sample = session_runs.sample(HOSTILE, marks, failure=HOSTILE, node=HOSTILE)

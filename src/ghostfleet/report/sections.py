@@ -136,9 +136,9 @@ def limit_table(run: Run | None, usage: Usage | None) -> Markup:
         said = "Which limits of its components held things up is told by clusters of ghostfleet's own only."
     if not limits:
         return element("p", said)
-    rows = [[each.component, each.limit, span(each.seconds), each.detail or "–"] for each in limits[:_MOST_LIMITS]]
-    head = ["Component", "Limit", "Saturated for", "Who waited"]
-    return joined(element("p", said), table("Limits that were reached", head, rows, texts=2))
+    rows = [[each.component, each.limit, each.detail or "–", span(each.seconds)] for each in limits[:_MOST_LIMITS]]
+    head = ["Component", "Limit", "Who waited", "Saturated for"]
+    return joined(element("p", said), table("Limits that were reached", head, rows, texts=3, stacks=True))
 
 
 def phase_table(figures: Sequence[PhaseFigures]) -> Markup:
@@ -153,7 +153,7 @@ def phase_table(figures: Sequence[PhaseFigures]) -> Markup:
         for each in figures
     ]
     head = ["Phase", "Measured from", "Workloads", "Mean", "p50", "p90", "p99", "Longest"]
-    return table("Time that each phase took", head, rows, texts=2)
+    return table("Time that each phase took", head, rows, texts=2, stacks=True)
 
 
 def breakdown_bars(breakdown: Breakdown) -> Markup:
@@ -232,7 +232,7 @@ def problem_table(measured: Measured) -> Markup:
     caption = "Workloads with problems"
     if len(shown) < len(measured.problems):
         caption += f": the first {len(shown)} of {len(measured.problems):,}"
-    return joined(text, table(caption, ["Workload", "What", "Why"], shown, texts=3))
+    return joined(text, table(caption, ["Workload", "What", "Why"], shown, texts=3, stacks=True))
 
 
 def _accounts(counts: Counts) -> str:
