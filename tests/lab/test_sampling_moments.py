@@ -17,6 +17,7 @@ from ghostfleet.lab.sample import sample
 from ghostfleet.lab.scaletest import scale_test
 from ghostfleet.lab.submit import Submitter, prepare
 from ghostfleet.report.phases import measure
+from ghostfleet.report.usage import held_usage
 from ghostfleet.report.workloads import join
 
 pytestmark = pytest.mark.fleet
@@ -91,6 +92,8 @@ class Sampling:
             (self.directory.path / "sampled.json").unlink()
 
     def _look(self) -> None:
+        held = held_usage(self.directory.samples(), self.fleet.clock.now() / SECOND, 8.0)
+        assert held is None or 0 <= held.peak.in_use <= 8, "nobody holds more than there is"
         self.by_marks.append(figures(self.directory, marks=True))
         self.by_stamps.append(figures(self.directory, marks=False))
 

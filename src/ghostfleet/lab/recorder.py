@@ -7,7 +7,8 @@ the recorder began gives no marks for what had happened by then: when it happene
 pod is a few bits, so an event costs a look at the pod and little more.
 
 A mark never moves: a workload is decided on when the first of its pods gets a node, and its last pod is the last of as
-many as it wants at once; those that replace failed ones come after it.
+many as it wants at once; those that replace failed ones come after it. What pods do after the workload has ended is no
+part of its life.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from array import array
 from collections.abc import Callable, Iterator
 
 from ghostfleet.core.changes import Object
+from ghostfleet.core.clock import SECOND
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.drive.interface import PERSISTENT_VOLUME_CLAIMS, PODS, Cluster, Kind
 from ghostfleet.lab.directory import Timeline
@@ -51,6 +53,8 @@ class Recorder:
         self._expected = pods
         self._timeline = timeline
         self._since = rfc3339(cluster.now())
+        #: How long after the end of a workload what went before may still be told: watches are not in step.
+        self._late = 0 if cluster.facts.clock == "virtual" else SECOND
         self._rows: dict[str, int] = {}
         self._names: list[str] = []
         self._marks = {mark: array("q") for mark in MARKS}
@@ -144,7 +148,7 @@ class Recorder:
 
     def _created(self, mark: str, row: int, now: int, obj: Object) -> None:
         column = self._marks[mark]
-        if not column[row] and self._known(obj):
+        if now and not column[row] and self._known(obj):
             column[row] = now
             self.changed = now
 
@@ -207,26 +211,32 @@ class Recorder:
         else:
             return
         row = self._row(name)
-        state = before or self._begin(uid, row, now, obj)
-        known = before or metadata["creationTimestamp"] >= self._since
+        known = (before or metadata["creationTimestamp"] >= self._since) and not self._is_over(row, now)
+        time = now if known else 0
+        state = before or self._begin(uid, row, time, obj)
         status = obj.get("status") or {}
         if not state & _BOUND:
-            state |= self._bind(row, now if known else 0, obj)
+            state |= self._bind(row, time, obj)
         phase = status.get("phase")
         if phase == "Running" and not state & _RUNNING:
             state |= _RUNNING
-            self._run_pod(row, now if known else 0)
+            self._run_pod(row, time)
         elif phase in _ENDS and not state & _ENDED:
             if not state & _RUNNING and phase == "Succeeded":
-                self._run_pod(row, now if known else 0)
+                self._run_pod(row, time)
             state |= _ENDED | _RUNNING
-            if known:
-                self._set("ended", row, now)
+            if time:
+                self._set("ended", row, time)
         if "deletionTimestamp" in metadata and not state & _EVICTED and _disrupted(status):
             state |= _EVICTED
-            self._set("evicted", row, now, first=True)
+            if time:
+                self._set("evicted", row, time, first=True)
         if state != before:
             self._pods[uid] = state
+
+    def _is_over(self, row: int, now: int) -> bool:
+        """Whether the workload had ended before: what its pods do then is no part of its life."""
+        return row in self._over and now > self._marks["finished"][row] + self._late
 
     def _begin(self, uid: str, row: int, now: int, obj: Object) -> int:
         self._created("firstPod", row, now, obj)

@@ -8,8 +8,8 @@ the second; where a recorder ran alongside, its marks stand beside them.
 
 What is told must not depend on when it is asked for. A workload's *last* pod is therefore the last of as many as it
 wants at once, and those that replace failed ones come after it: once that many were created, bound or running, the time
-stays what it is. `podSchedulingDecisionTimestamp` and `lastPodCreatedTimestamp` alone are what they are in the Run:ai
-tool, whatever that is at the time.
+stays what it is. What pods do after their workload has ended is no part of its life. `podSchedulingDecisionTimestamp`
+and `lastPodCreatedTimestamp` alone are what they are in the Run:ai tool, whatever that is at the time.
 """
 
 from __future__ import annotations
@@ -295,11 +295,11 @@ def _joined(submission: Submission, objects: _Objects, pods_of_type: int) -> Sam
     job = objects.jobs[name]
     first = _first(pods)
     created = [pod["metadata"]["creationTimestamp"] for pod in pods]
-    running = [time for pod in pods if (time := _running_since(pod))]
-    scheduled = [time for pod in pods if (time := _condition(pod, "PodScheduled", "True"))]
+    ended = ended_at(job) or (_last_end(pods) if outcome(job) else None)
+    running = _until(ended, (_running_since(pod) for pod in pods))
+    scheduled = _until(ended, (_condition(pod, "PodScheduled", "True") for pod in pods))
     wanted = pods_at_once(job) or pods_of_type or len(pods)
     decided = _decision(first)
-    ended = ended_at(job) or (_last_end(pods) if outcome(job) else None)
     return {
         "jobName": name,
         "jobNamespace": submission.namespace,
@@ -329,6 +329,11 @@ def _joined(submission: Submission, objects: _Objects, pods_of_type: int) -> Sam
         "failure": why(job),
         "gpuHolds": [hold for pod in pods if (hold := _hold(pod))],
     }
+
+
+def _until(ended: str | None, times: Iterable[str | None]) -> list[str]:
+    """The times that are known, but for those after the end."""
+    return [time for time in times if time and (not ended or time <= ended)]
 
 
 def _nth(times: list[str], number: int) -> str | None:

@@ -62,6 +62,8 @@ class Counts:
     failed: int
     #: Times that contradict one another.
     erroneous: int
+    #: Failed, refused or erroneous, each counted once.
+    troubled: int
     #: Erroneous ones that the figures leave out.
     skipped: int
     #: What the figures are made of, after all of that and after --head and --tail.
@@ -122,6 +124,7 @@ def measure(joined: Joined, *, skip_errors: bool = True, head: int | None = None
             incomplete=int(everything.incomplete.sum()),
             failed=int(everything.failed.sum()),
             erroneous=int(erroneous.sum()),
+            troubled=int((everything.failed | erroneous).sum()) + len(joined.refused),
             skipped=int(erroneous.sum()) if skip_errors else 0,
             measured=len(workloads),
             recorded=workloads.recorded,

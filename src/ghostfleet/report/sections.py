@@ -63,7 +63,7 @@ def cards(measured: Measured, over: Slices | None, usage: Usage | None) -> Marku
             shown.append((f"{amount(float(busy.max()))}/s", "workloads scheduled", beside))
     if usage is not None:
         shown += _gpu_cards(usage)
-    wrong = counts.failed + counts.refused + counts.erroneous
+    wrong = counts.troubled
     beside = f"{counts.failed:,} failed, {counts.refused:,} refused, {counts.erroneous:,} with erroneous times"
     shown.append((f"{wrong:,}", "workloads with problems" if wrong != 1 else "workload with problems", beside))
     return joined(*(_card(*each, bad=each[1].endswith("problems") and wrong > 0) for each in shown))
@@ -214,7 +214,7 @@ def slowest_table(measured: Measured) -> Markup:
 
 def _steps(delays: Sequence[float]) -> list[str]:
     """Delays in words, the longest of them made to stand out."""
-    longest = float(np.nanmax(delays))
+    longest = max((delay for delay in delays if not np.isnan(delay)), default=np.nan)
     words = ["–" if np.isnan(delay) else span(delay) for delay in delays]
     return [element("b", word) if delay == longest else word for word, delay in zip(words, delays, strict=True)]
 
