@@ -38,12 +38,14 @@ kube:
 	@sh tools/kube/build.sh
 
 # With real programs, where they can be had: the script of commands with each kubectl, our commands on a real control
-# plane, and the programs of Kubernetes and KWOK on our server. Without a Go toolchain (3) it says what it skips.
+# plane, and the programs of Kubernetes and KWOK on our server. Without a Go toolchain (3) it says what it skips. And an
+# hour of cluster time of mixed work, on a clock sixty times as fast.
 e2e: $(VENV)/.installed-dev
 	sh tools/get-kubectl.sh
-	GHOSTFLEET_KUBECTL=all $(BIN)/pytest -n 2 --dist loadgroup tests/kubectl tests/parity
+	GHOSTFLEET_TESTS_KUBECTL=all $(BIN)/pytest -n 2 --dist loadgroup tests/kubectl tests/parity
+	GHOSTFLEET_TESTS_SOAK=60 $(BIN)/pytest -v -s tests/cluster/test_soak.py
 	@sh tools/kube/build.sh || test $$? -eq 3
-	GHOSTFLEET_REAL=1 $(BIN)/pytest -v tests/kube
+	GHOSTFLEET_TESTS_REAL=1 $(BIN)/pytest -v tests/kube
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .

@@ -26,7 +26,7 @@ from ghostfleet.stages.nodes import NodeShape
 __all__ = ["run"]
 
 _NODES = 10_000
-_JOBS = int(os.environ.get("GHOSTFLEET_JOBS", "100000"))
+_JOBS = int(os.environ.get("GHOSTFLEET_TESTS_JOBS", "100000"))
 _TEMPLATE = {
     "spec": {
         "restartPolicy": "Never",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -27,13 +28,32 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 )
 
 
+@pytest.fixture(autouse=True)
+def _consistent_clusters(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """After a test, the state of every cluster that it made must agree with itself."""
+    from ghostfleet.cluster import Cluster
+    from support.consistency import validate_state
+
+    made: list[Cluster] = []
+    begin = Cluster.__init__
+
+    def noted(self: Cluster, *arguments: Any, **options: Any) -> None:
+        begin(self, *arguments, **options)
+        made.append(self)
+
+    monkeypatch.setattr(Cluster, "__init__", noted)
+    yield
+    for cluster in made:
+        validate_state(cluster)
+
+
 class Lab:
     """An embedded cluster on a virtual clock, with the verbs by short names."""
 
     def __init__(self) -> None:
         from ghostfleet.cluster import BARE, Cluster
 
-        self.cluster = Cluster(make=BARE)
+        self.cluster = Cluster(config=BARE)
         self.api = self.cluster.api
         self.store = self.cluster.store
         self.clock: Any = self.cluster.clock

@@ -177,3 +177,40 @@ def test_a_signal_ends_a_cluster_at_once_even_with_open_watches(ghostfleet, numb
 def test_the_version_is_told(ghostfleet):
     assert ghostfleet("--version").startswith("ghostfleet ")
     assert "Usage" in ghostfleet("--help")
+
+
+BROKEN = """
+class Broken:
+    name = "broken"
+
+    def schedule(self, snapshot):
+        raise LookupError("this scheduler cannot")
+"""
+
+
+def test_a_component_that_fails_is_shown_and_the_others_go_on(ghostfleet, tmp_path):
+    (tmp_path / "broken.py").write_text(BROKEN)
+    ghostfleet("up", "-d", "-q", "--nodes", "1", "--scheduler", f"{tmp_path / 'broken.py'}:Broken")
+    config = yaml.safe_load(ghostfleet("kubeconfig"))
+    context = ssl.create_default_context(cafile=str(ghostfleet.directory("default") / "ca.crt"))
+    headers = {"Authorization": f"Bearer {config['users'][0]['user']['token']}", "Content-Type": "application/json"}
+    pods = f"{config['clusters'][0]['cluster']['server']}/api/v1/namespaces/default/pods"
+
+    def ask(url, body=None):
+        data = json.dumps(body).encode() if body is not None else None
+        request = urllib.request.Request(url, data, headers)
+        with urllib.request.urlopen(request, context=context, timeout=10) as answer:
+            return json.load(answer)
+
+    for name, scheduler in (("stays", "broken"), ("goes", "default-scheduler")):
+        spec = {"schedulerName": scheduler, "containers": [{"name": "c", "image": "i"}]}
+        ask(pods, {"metadata": {"name": name}, "spec": spec})
+    while ask(f"{pods}/goes")["status"].get("phase") != "Running":
+        pass
+    while "failed" not in ghostfleet("status"):
+        pass
+    assert "state:          failed: ghostfleet_scheduler_broken" in ghostfleet("status")
+    assert "failed: ghostfleet_scheduler_broken" in ghostfleet("status", "-o", "json")
+    log = (ghostfleet.directory("default") / "log").read_text()
+    assert log.count("component ghostfleet_scheduler_broken failed; the others go on") == 1
+    assert "LookupError: this scheduler cannot" in log

@@ -64,6 +64,7 @@ def test_a_run_becomes_a_table_and_files(shell, out):
     assert "3 workloads submitted, 2 measured (0 failed, 1 erroneous, 0 incomplete)" in said
     assert "1 submission refused" in said
     assert sorted(path.name for path in out.iterdir()) == [
+        ".ghostfleet-files.json",
         "general.png",
         "report.html",
         "sampled.json",

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ghostfleet.lab.types import type_names
+
 pytestmark = pytest.mark.fleet
 
 VIRTUAL = ("scale-test", "--nodes", "4", "--profile", "instant")
@@ -80,9 +82,43 @@ def test_the_three_commands_measure_a_run_on_a_served_cluster(served, tmp_path):
     taken = json.loads(served("sample", "-t", "training", "--follow", "-o", str(out), "--json"))
     assert (taken["submitted"], taken["complete"]) == (9, 9)
     assert "9 workloads submitted, 9 measured" in served("plot", "-o", str(out))
-    assert "Removed 9 trainingworkloads, namespace runai-project-0." in served("clean", "-o", str(out))
+    assert "Removed 9 trainingworkloads." in served("clean", "-o", str(out))
     assert "Removed no workloads." in served("clean", "--all")
     assert "Sampled 9 of 9 workloads" in served("sample", "-o", str(out)), "what is gone was seen before"
+
+
+def test_the_commands_after_submit_go_to_the_cluster_of_the_run_and_to_no_other(served, tmp_path):
+    out = tmp_path / "out"
+    served("up", "c7", "-d", "-q", "--nodes", "1", "--gpus", "8")
+    served("submit", "--cluster", "c7", "-t", "job", "-n", "2", "-o", str(out), "--runtime", "1s")
+    assert "Sampled 2 of 2 workloads" in served("sample", "--follow", "-o", str(out))
+    assert "was submitted to" in served("sample", "--cluster", "default", "-o", str(out), code=2)
+    assert "Removed 2 jobs" in served("clean", "-o", str(out))
+    served("down", "c7", "-q")
+    assert "which cannot be reached" in served("clean", "-o", str(out), code=2)
+
+
+def test_kubeconfig_in_the_environment_counts_before_the_default_cluster(served, tmp_path):
+    served("up", "other", "-d", "-q", "--nodes", "3")
+    assert "4 nodes" not in served("doctor")
+    served.environment["KUBECONFIG"] = str(served.directory("other") / "kubeconfig")
+    try:
+        assert "3, 3 of them ready" in served("doctor")
+        assert "3, 3 of them ready" not in served("doctor", "--cluster", "default")
+    finally:
+        served.environment["KUBECONFIG"] = str(served.kubeconfig)
+
+
+def test_a_foreign_file_in_the_output_dir_is_left_alone(ghostfleet, tmp_path):
+    (tmp_path / "report.html").write_text("mine")
+    for command in (["scale-test", "-n", "1"], ["scale-test", "-n", "1", "-t", "job"]):
+        said = ghostfleet(*command, "-o", str(tmp_path), "--nodes", "1", code=2)
+        assert "report.html was not written by ghostfleet" in said
+    assert (tmp_path / "report.html").read_text() == "mine"
+    (tmp_path / "stress.md").write_text("mine too")
+    assert "stress.md was not written" in ghostfleet("stress", "-j", "1", "-o", str(tmp_path), code=2)
+    ghostfleet("scale-test", "-n", "1", "--nodes", "1", "-o", str(tmp_path), "--force", "-q")
+    assert (tmp_path / "report.html").read_text() != "mine"
 
 
 def test_a_scale_test_runs_on_a_served_cluster_too(served, tmp_path):
@@ -165,6 +201,55 @@ def test_ctrl_c_of_a_scale_test_leaves_a_run_that_can_be_plotted(ghostfleet, tmp
     assert f"look at it with: ghostfleet plot -o {out}" in said
     assert "Traceback" not in said
     assert json.loads((out / "sampled.json").read_text())
+
+
+def test_a_mix_is_tested_in_virtual_time(here, tmp_path):
+    mix = Path(__file__).parents[2] / "examples" / "04-scale-test" / "mix.yaml"
+    said = here(*VIRTUAL, "--mix", str(mix), "-n", "60", "-o", "out")
+    assert "60 workloads of mix.yaml, 60 of them ended" in said
+    assert any(line.startswith("CLASS (waiting, seconds)") for line in said.splitlines())
+    assert {each["class"] for each in json.loads((tmp_path / "out" / "submitted.json").read_text())} == {
+        "notebook",
+        "tuning",
+        "training",
+        "large",
+    }
+
+
+def test_a_mix_is_submitted_sampled_and_removed_on_a_served_cluster(served, tmp_path):
+    out, mix = tmp_path / "out", tmp_path / "mix.yaml"
+    mix.write_text(
+        "classes:\n"
+        "- {name: a, type: job, gpus: [1, 2], duration: 1s}\n"
+        "- {name: b, type: training, duration: 1s, namespaces: team}\n"
+    )
+    said = served("submit", "--mix", str(mix), "-n", "12", "-o", str(out))
+    assert "Submitted 12 workloads of mix.yaml (run " in said
+    assert f"ghostfleet sample -o {out}" in said
+    taken = json.loads(served("sample", "--follow", "-o", str(out), "--json"))
+    assert (taken["submitted"], taken["complete"]) == (12, 12)
+    plotted = json.loads(served("plot", "-o", str(out), "--json"))
+    assert sum(each["workloads"] for each in plotted["classes"]) == 12
+    removed = served("clean", "-o", str(out))
+    assert "jobs" in removed
+    assert ", namespace team." in removed
+
+
+def test_all_that_is_wrong_with_a_mix_is_told_at_once(here, tmp_path):
+    (tmp_path / "mix.yaml").write_text("classes:\n- {name: a, type: jobb}\n- {name: b, type: job, gpus: many}\n")
+    for command in (["scale-test"], ["submit", "-n", "1"]):
+        lines = here(*command, "--mix", "mix.yaml", code=2).splitlines()
+        assert lines[0].startswith(f"ghostfleet: {tmp_path}/mix.yaml: line 2: classes[0].type: unknown workload type")
+        assert lines[1].startswith(f"{tmp_path}/mix.yaml: line 3: classes[1].gpus: expected a whole number")
+        assert len(lines) == 2
+    assert not (tmp_path / "logs").exists()
+
+
+@pytest.mark.parametrize("command", ["submit", "sample", "scale-test"])
+def test_help_lists_all_types(here, command):
+    said = " ".join(here(command, "--help").replace("|", " ").split())
+    for name in type_names():
+        assert f" {name}" in said
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ghostfleet.cluster import Cluster, Make
+from ghostfleet.cluster import Cluster, ClusterConfig
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.manifests import load_documents
 from ghostfleet.core.timestamps import parse_rfc3339
@@ -24,7 +24,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "03-kwok-stages"
 
 
 def test_a_job_lives_by_the_delays_of_a_kwok_file():
-    cluster = Cluster(make=Make(stages=(str(EXAMPLE / "kwok.yaml"),)))
+    cluster = Cluster(config=ClusterConfig(stages=(str(EXAMPLE / "kwok.yaml"),)))
     for plural in ("nodes", "jobs.batch"):
         file = EXAMPLE / ("node.yaml" if plural == "nodes" else "job.yaml")
         resource = cluster.registry.by_key(plural)
@@ -90,7 +90,7 @@ def digest(jobs: int, seed: str, hash_seed: str) -> str:
 
 @pytest.mark.timeout(600)
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others():
-    jobs = int(os.environ.get("GHOSTFLEET_JOBS", "300"))
+    jobs = int(os.environ.get("GHOSTFLEET_TESTS_JOBS", "300"))
     first, second, third = (digest(jobs, "7", hash_seed) for hash_seed in ("0", "1", "424242"))
     assert first == second == third
     assert int(first.split()[2]) == jobs, "every Job has ended"
@@ -100,8 +100,8 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others():
 @pytest.mark.timeout(600)
 def test_every_job_finishes_though_a_fifth_of_the_nodes_fail():
     nodes, jobs = 50, 250
-    if os.environ.get("GHOSTFLEET_JOBS"):
-        nodes, jobs = 1000, int(os.environ["GHOSTFLEET_JOBS"])
+    if os.environ.get("GHOSTFLEET_TESTS_JOBS"):
+        nodes, jobs = 1000, int(os.environ["GHOSTFLEET_TESTS_JOBS"])
     cluster = fleet_runs.fleet(nodes)
     most = Counter()
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
 
+from ghostfleet.api.admission import Admission
 from ghostfleet.api.builtin import load_registry
 from ghostfleet.api.defaults import apply_defaults, finish_create, prepare_for_create, prepare_for_update
 from ghostfleet.controllers.creation import PodCreator
@@ -60,7 +62,7 @@ class World:
         self.store.register("pods", {"node": index_by_node(), "job": index_by_label("batch.kubernetes.io/job-name")})
         self.profile = load_profile(profile)
         self.routes = PodRoutes(self.store)
-        self.creator = PodCreator(self.store)
+        self.creator = PodCreator(self.store, Admission(self.store, Random(seed)))
         self.log: list[Change] = []
         GarbageCollector(self.store, _REGISTRY)
         PodTerminator(self.store)

@@ -80,7 +80,7 @@ def test_the_fleet_is_told_of_failures_and_vouches_for_its_nodes(new_world):
     world = new_world()
     api = Api(world.store, load_registry(), Streams(0))
     fleet = Fleet(api, Streams(0), "fast", Settings(heartbeats=False))
-    workloads = Workloads(world.store, world.profile, fleet)
+    workloads = Workloads(api, world.profile, fleet)
     for number in range(4):
         world.create("nodes", f"n{number}", metadata={"annotations": FAKE})
     world.advance(600)

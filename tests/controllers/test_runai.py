@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from random import Random
 
 import orjson
 import pytest
 
+from ghostfleet.api.admission import Admission
 from ghostfleet.api.options import WriteOptions
-from ghostfleet.cluster import Cluster, Make, add_nodes
+from ghostfleet.cluster import Cluster, ClusterConfig, add_nodes
 from ghostfleet.controllers.runai.casting import Caster
 from ghostfleet.controllers.runai.values import FieldProblem
-from ghostfleet.core.clock import SECOND
+from ghostfleet.core.clock import SECOND, VirtualClock
+from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import parse_rfc3339
 from ghostfleet.stages.nodes import NodeShape
 
 NAMESPACE = "runai-project-0"
+TEMPLATES = Admission(Store(VirtualClock()), Random(0)).templates
 GROUPS = "podgroups.scheduling.run.ai"
 CLAIM = {
     "claimName": "",
@@ -32,11 +36,10 @@ class Lab:
     """A small cluster with one project."""
 
     def __init__(self, profile="instant", nodes=4, seed=0):
-        self.cluster = Cluster(make=Make(profile=profile), seed=seed)
+        self.cluster = Cluster(config=ClusterConfig(profile=profile), seed=seed)
         self.store = self.cluster.store
         self.clock = self.cluster.clock
         add_nodes(self.cluster, NodeShape(count=nodes, gpus=8, fake_taint=False))
-        self.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, "")
         self.run(1)
 
     def create(self, key, obj, namespace=NAMESPACE):
@@ -386,13 +389,13 @@ def test_the_same_seed_gives_the_same_bytes():
 
 @pytest.mark.parametrize("without", [("runai",), ("runai", "kubeflow"), ("runai", "kubeflow", "controllers")])
 def test_the_parts_can_be_left_out(without):
-    cluster = Cluster(make=Make(without=frozenset(without)))
+    cluster = Cluster(config=ClusterConfig(without=frozenset(without)))
     assert cluster.registry.by_key("trainingworkloads.run.ai") is None
     assert (cluster.registry.by_key("pytorchjobs.kubeflow.org") is None) is ("kubeflow" in without)
 
 
 def test_without_the_training_operator_a_distributed_workload_waits_for_its_kind():
-    cluster = Cluster(make=Make(without=frozenset(("kubeflow", "controllers"))))
+    cluster = Cluster(config=ClusterConfig(without=frozenset(("kubeflow", "controllers"))))
     metadata = {"name": "j-1", "namespace": "default"}
     workload = {"apiVersion": "run.ai/v2alpha1", "kind": "DistributedWorkload", "metadata": metadata}
     cluster.store.create("distributedworkloads.run.ai", {**workload, "spec": {"image": {"value": "ubuntu"}}})
@@ -403,7 +406,7 @@ def test_without_the_training_operator_a_distributed_workload_waits_for_its_kind
 
 
 def test_more_of_what_a_workload_may_say_reaches_its_pods():
-    cast = Caster("main").cast(
+    cast = Caster("main", TEMPLATES).cast(
         {
             "image": {"value": "ubuntu"},
             "imagePullPolicy": {"value": "ifNotPresent"},
@@ -439,4 +442,4 @@ def test_more_of_what_a_workload_may_say_reaches_its_pods():
 
 def test_a_claim_that_is_to_be_there_must_be_named():
     with pytest.raises(FieldProblem, match="claimName"):
-        Caster("main").cast({"pvcs": {"items": {"data": {"value": {**CLAIM, "existingPvc": True}}}}})
+        Caster("main", TEMPLATES).cast({"pvcs": {"items": {"data": {"value": {**CLAIM, "existingPvc": True}}}}})

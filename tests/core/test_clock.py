@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghostfleet.core.clock import EPOCH, SECOND, VirtualClock, WallClock, parse_clock
+from ghostfleet.core.clock import EPOCH, SECOND, Clock, VirtualClock, WallClock, parse_clock
 
 
 def test_callbacks_run_in_the_order_of_their_times_and_then_of_asking() -> None:
@@ -117,6 +117,86 @@ def test_whoever_drives_a_clock_is_told_of_an_earlier_deadline_only() -> None:
     clock.call_later(3 * SECOND, lambda: None)
     clock.call_later(1 * SECOND, lambda: None)
     assert len(told) == 2
+
+
+class Hostile:
+    """Arms itself in the past, for ever."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.runs = 0
+
+    def run(self) -> None:
+        self.runs += 1
+        self.clock.call_at(EPOCH - 3600 * SECOND, self.run)
+
+
+@pytest.mark.parametrize("text", ["wall", "scaled:60", "scaled:1000000"])
+def test_who_arms_in_the_past_keeps_nobody_from_their_turn(text: str) -> None:
+    clock, ran = parse_clock(text), []
+    assert isinstance(clock, WallClock)
+    hostile = Hostile(clock)
+    hostile.run()
+    for name in "abc":
+        clock.call_soon(ran.append, name)
+    clock.call_later(1000, ran.append, "a millisecond later")
+    for _ in range(100_000):
+        clock.run_due(limit=4)
+        if len(ran) == 4:
+            break
+    assert ran == ["a", "b", "c", "a millisecond later"]
+    assert hostile.runs > 1
+
+
+def test_who_arms_in_the_past_comes_after_all_that_is_due_on_a_virtual_clock_too() -> None:
+    clock, ran = VirtualClock(), []
+    hostile = Hostile(clock)
+    hostile.run()
+    for name in "abc":
+        clock.call_soon(ran.append, name)
+    clock.run(stop=lambda: len(ran) == 3)
+    assert (ran, hostile.runs) == (["a", "b", "c"], 2)
+
+
+def test_a_circle_in_which_virtual_time_would_never_go_on_is_an_error_that_names_the_component() -> None:
+    clock = VirtualClock(circle=1000)
+    clock.call_later(SECOND, Hostile(clock).run)
+    with pytest.raises(RuntimeError, match="time stands still: 1,000 callbacks") as caught:
+        clock.run()
+    assert caught.value.__notes__ == [f"in component {__name__}"]
+
+
+def test_a_virtual_clock_fails_with_the_callback_that_fails_and_says_whose_it_was() -> None:
+    clock, ran = VirtualClock(), []
+    clock.call_soon(lambda: 1 // 0)
+    clock.call_soon(ran.append, "next")
+    with pytest.raises(ZeroDivisionError) as caught:
+        clock.run()
+    assert caught.value.__notes__ == [f"in component {__name__}"]
+    assert ran == []
+
+
+@given(st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), max_size=20))
+def test_whatever_callbacks_ask_for_time_never_goes_back_and_who_was_due_is_not_overtaken(
+    asked: list[tuple[int, int]],
+) -> None:
+    clock, ran = VirtualClock(EPOCH), []
+
+    def again(index: int, delay: int) -> None:
+        ran.append((clock.now(), index))
+        clock.call_at(EPOCH + delay, ran.append, (max(clock.now(), EPOCH + delay), len(asked) + index))
+
+    for index, (delay, more) in enumerate(asked):
+        clock.call_at(EPOCH + delay, again, index, more)
+    clock.run()
+    times = [when for when, _ in ran]
+    assert times == sorted(times)
+    # Who was there from the beginning comes before who came later for the same moment or an earlier one.
+    for moment in set(times):
+        indexes = [index for when, index in ran if when == moment]
+        first = [index for index in indexes if index < len(asked)]
+        assert (first, indexes[: len(first)]) == (sorted(first), first)
+    assert len(ran) == 2 * len(asked)
 
 
 @pytest.mark.parametrize(("text", "scale"), [("wall", 1.0), ("scaled:10", 10.0), ("scaled:0.5", 0.5)])

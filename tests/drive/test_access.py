@@ -71,6 +71,25 @@ def test_a_file_that_is_no_kubeconfig_is_named(tmp_path, text, message):
         Access(file)
 
 
+def test_several_files_count_as_one_and_the_first_entry_of_a_name_is_taken(tmp_path):
+    first, second = tmp_path / "a" / "config", tmp_path / "b" / "config"
+    for file in (first, second):
+        file.parent.mkdir()
+    first.write_text(yaml.safe_dump({"users": [{"name": "u", "user": {"tokenFile": "token"}}]}))
+    (first.parent / "token").write_text("first")
+    written(second, {"token": "second"}, server="http://127.0.0.1:7")
+    access = Access([tmp_path / "missing", first, second])
+    assert (access.url, access.context) == ("http://127.0.0.1:7", "here")
+    assert access.authorization() == "Bearer first"
+
+
+def test_a_file_without_a_current_context_says_to_name_one(tmp_path):
+    file = tmp_path / "config"
+    file.write_text("contexts: []\n")
+    with pytest.raises(ConnectionFailed, match="no current-context; name one by --context"):
+        Access(file)
+
+
 def test_a_cluster_that_does_not_answer_is_named_at_once(tmp_path):
     with pytest.raises(ConnectionFailed, match=r"http://127\.0\.0\.1:1 does not answer"):
         Connection(Access(written(tmp_path / "config", {}))).get("/version")

@@ -39,7 +39,7 @@ def shots(request: pytest.FixtureRequest) -> list[int]:
 def target(shots: list[int]) -> Iterator[Callable[..., Target]]:
     """Makes a fresh cluster to attack, whenever it is called: the API alone, or what else it is told."""
     with asyncio.Runner() as runner:
-        yield lambda make=BARE: Target(shots, runner, make)
+        yield lambda config=BARE: Target(shots, runner, config)
 
 
 @pytest.fixture(autouse=True)

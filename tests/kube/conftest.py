@@ -1,6 +1,6 @@
 """Clusters to work on by kubeconfig: our own, served without its stages, and real ones where the programs can be had.
 
-Whatever needs real programs runs with GHOSTFLEET_REAL=1 only, as `make e2e` sets it: they take minutes.
+Whatever needs real programs runs with GHOSTFLEET_TESTS_REAL=1 only, as `make e2e` sets it: they take minutes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from ghostfleet.cluster import Cluster, Make
+from ghostfleet.cluster import Cluster, ClusterConfig
 from ghostfleet.core.clock import WallClock
 from ghostfleet.drive.access import Access
 from ghostfleet.drive.connection import Connection, watch_lines
@@ -96,7 +96,7 @@ def served(directory: Path, *without: str, nodes: int = 0, tls: bool = False) ->
     from ghostfleet.stages.nodes import NodeShape
 
     clock = WallClock()
-    cluster = Cluster(clock, Make(without=frozenset(without)))
+    cluster = Cluster(clock, ClusterConfig(without=frozenset(without)))
     add_nodes(cluster, NodeShape(count=nodes, gpus=8, fake_taint=False))
     files = make_certificates(directory, ["127.0.0.1"], clock.now()) if tls else None
     pair = (files.certificate, files.key) if files is not None else None
@@ -163,7 +163,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 @pytest.fixture(scope="session")
 def programs() -> dict[str, Path]:
     """The programs of a real control plane."""
-    if os.environ.get("GHOSTFLEET_REAL") != "1":
+    if os.environ.get("GHOSTFLEET_TESTS_REAL") != "1":
         pytest.skip("needs real programs of Kubernetes; `make e2e` builds and uses them")
     try:
         return find_programs((ETCD, SERVER, CONTROLLERS, SCHEDULER, KWOK))

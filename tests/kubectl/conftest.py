@@ -1,6 +1,6 @@
 """A served cluster, driven by every real kubectl that can be found.
 
-The kubectl on PATH is used, and with GHOSTFLEET_KUBECTL=all those that `make e2e` puts into the user's cache too. Each scenario runs once per binary, in a
+The kubectl on PATH is used, and with GHOSTFLEET_TESTS_KUBECTL=all those that `make e2e` puts into the user's cache too. Each scenario runs once per binary, in a
 namespace of its own; where a client is too old for a feature, the scenario says so and is skipped for it.
 """
 
@@ -24,7 +24,9 @@ _COUNT = pytest.StashKey[list[int]]()
 def _binaries() -> dict[str, Path]:
     """Every kubectl found, by its version."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ghostfleet" / "kubectl"
-    candidates = sorted(cache.glob("kubectl-*"), reverse=True) if os.environ.get("GHOSTFLEET_KUBECTL") == "all" else []
+    candidates = (
+        sorted(cache.glob("kubectl-*"), reverse=True) if os.environ.get("GHOSTFLEET_TESTS_KUBECTL") == "all" else []
+    )
     on_path = shutil.which("kubectl")
     if on_path:
         candidates.append(Path(on_path))

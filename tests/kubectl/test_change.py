@@ -152,8 +152,11 @@ def test_wait_for_a_condition_a_value_and_an_end(kubectl):
 def test_deletes_are_graceful_forced_and_by_selector(kubectl, node):
     for name in ("a", "b", "c"):
         kubectl.apply(POD.replace("NAME", name).replace("NODE", node))
+    # However long the next command takes to come, the pod is still there.
+    kubectl("patch", "pod", "a", "--type=merge", "-p", '{"metadata":{"finalizers":["ghostfleet.dev/held"]}}')
     kubectl("delete", "pod", "a", "--wait=false")
     assert "Terminating" in kubectl("get", "pod", "a")
+    kubectl("patch", "pod", "a", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
     assert kubectl.json("get", "pod", "b")["metadata"].get("deletionTimestamp") is None
     assert "force deleted" in kubectl("delete", "pod", "b", "--force", "--grace-period=0")
     kubectl("delete", "pods", "-l", "app=web")

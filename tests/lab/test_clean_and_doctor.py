@@ -18,23 +18,23 @@ def cleaned(fleet, run):
 
 
 def test_all_that_a_run_made_is_removed(fleet, directory):
-    run = fleet.test(directory, Plan(count=5, type="distributed", pvc=True)).run.run
+    run = fleet.test(directory, Plan(count=5, type="distributed", pvc=True, project="fresh")).run.run
     done = cleaned(fleet, run)
     assert dict(done.removed) == {"distributedworkloads": 5}
-    assert done.namespaces == ["runai-project-0"]
+    assert done.namespaces == ["runai-fresh"]
     fleet.clock.settle()
     for resource in ("distributedworkloads.run.ai", "pytorchjobs.kubeflow.org", "pods", "persistentvolumeclaims"):
         assert fleet.names(resource) == []
-    assert "runai-project-0" not in fleet.names("namespaces")
+    assert "runai-fresh" not in fleet.names("namespaces")
 
 
 def test_another_run_is_left_alone_and_so_is_the_namespace_it_uses(fleet, directory):
-    first = fleet.submit(directory, Plan(count=3, type="job")).run.run
-    fleet.submit(RunDirectory(directory.path / "second"), Plan(count=2, type="pod", seed=1))
+    first = fleet.submit(directory, Plan(count=3, type="job", project="fresh")).run.run
+    fleet.submit(RunDirectory(directory.path / "second"), Plan(count=2, type="pod", seed=1, project="fresh"))
     done = cleaned(fleet, first)
     assert dict(done.removed) == {"jobs": 3}
-    assert done.kept == ["runai-project-0"]
-    assert len(fleet.names("pods", "runai-project-0")) == 2
+    assert done.kept == ["runai-fresh"]
+    assert len(fleet.names("pods", "runai-fresh")) == 2
 
 
 def test_all_runs_can_be_removed_at_once(fleet, directory):

@@ -73,10 +73,10 @@ class Sampling:
     def run(self, waits: list[int]) -> None:
         async def work() -> None:
             run = await prepare(self.fleet.cluster, self.directory, self.plan, force=True)
-            submitter = Submitter(self.fleet.cluster, self.directory, self.plan, run)
+            submitter = Submitter(self.fleet.cluster, self.directory, run)
             test = scale_test(self.fleet.cluster, self.directory, submitter, Silent(), 600 * SECOND)
             await self.fleet.cluster.together([test, self._sampled(waits)])
-            await sample(self.fleet.cluster, self.directory, self.plan.workload)
+            await sample(self.fleet.cluster, self.directory, self.plan.kinds())
 
         self.fleet.cluster.run(work())
         self._look()
@@ -86,7 +86,7 @@ class Sampling:
             await self.fleet.cluster.sleep(wait * SECOND)
             if not self.directory.submissions():
                 continue
-            await sample(self.fleet.cluster, self.directory, self.plan.workload)
+            await sample(self.fleet.cluster, self.directory, self.plan.kinds())
             self._look()
             # Each sample for itself, as if there had been none before.
             (self.directory.path / "sampled.json").unlink()
@@ -137,7 +137,7 @@ def test_the_decision_of_the_runai_tool_stays_in_its_field(make_fleet, directory
     fleet = make_fleet(nodes=1, gpus=1)
     fleet.submit(directory, Plan(count=2, type="job", runtime="60s"))
     fleet.clock.advance(10 * SECOND)
-    fleet.cluster.run(sample(fleet.cluster, directory, Plan(count=1, type="job").workload))
+    fleet.cluster.run(sample(fleet.cluster, directory, Plan(count=1, type="job").kinds()))
     waiting = next(each for each in directory.samples() if each["phase"] == "Pending")
     # A refusal counts as a decision there.
     assert waiting["podSchedulingDecisionTimestamp"] is not None
@@ -145,7 +145,7 @@ def test_the_decision_of_the_runai_tool_stays_in_its_field(make_fleet, directory
 
 
 def test_pods_that_replace_failed_ones_do_not_move_the_last_pod(make_fleet, directory, template):
-    fleet = make_fleet(nodes=2, gpus=8, profile="kubernetes")
+    fleet = make_fleet(nodes=4, gpus=8, profile="kubernetes")
     fleet.test(directory, Plan(count=6, template=template(FAILING), workers=3, runtime="60s"))
     replaced = [each for each in directory.samples() if each["pods"] > 3]
     assert replaced, "some pod must have failed"
@@ -160,7 +160,7 @@ def test_pods_that_are_cleared_away_one_by_one_change_nothing(make_fleet, direct
     plan = Plan(count=3, type="job", workers=3)
     fleet.test(directory, plan)
     (directory.path / "timeline.jsonl").unlink()
-    kind = plan.workload
+    kind = plan.kinds()
     fleet.cluster.run(sample(fleet.cluster, directory, kind))
     before = figures(directory, marks=False)
     for job in fleet.names("jobs.batch"):

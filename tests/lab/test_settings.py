@@ -33,8 +33,13 @@ def test_of_user_directory_and_environment_the_last_counts(tmp_path):
 
 
 def test_a_variable_for_one_command_counts_more_than_one_for_all(tmp_path):
-    variables = {"GHOSTFLEET_PROJECT": "all", "GHOSTFLEET_SAMPLE_PROJECT": "one", "GHOSTFLEET_OTHER": "x"}
+    variables = {"GHOSTFLEET_PROJECT": "all", "GHOSTFLEET_SAMPLE_PROJECT": "one", "GHOSTFLEET_TESTS_X": "x"}
     assert read(tmp_path, environment=variables) == {"submit.project": "all", "sample.project": "one"}
+
+
+def test_a_variable_that_sets_nothing_is_refused_with_a_guess(tmp_path):
+    with pytest.raises(LabError, match=r"GHOSTFLEET_PROJCT: unknown setting; did you mean GHOSTFLEET_PROJECT\?"):
+        read(tmp_path, environment={"GHOSTFLEET_PROJCT": "all"})
 
 
 def test_underscores_are_as_good_as_dashes(tmp_path):

@@ -37,7 +37,7 @@ def test_the_scheduler_decides_as_the_real_one(counts):
 @pytest.mark.kubectl
 @pytest.mark.slow
 def test_kubectl_prints_what_it_prints_on_a_real_cluster(counts):
-    if os.environ.get("GHOSTFLEET_KUBECTL") != "all":
+    if os.environ.get("GHOSTFLEET_TESTS_KUBECTL") != "all":
         pytest.skip("two hundred commands take long; `make e2e` runs them")
     kubectl = find_kubectl()
     if kubectl is None:

@@ -108,14 +108,12 @@ def test_a_series_is_toggled_by_mouse_and_by_keyboard(visit):
     name = visit.page.locator('[data-chart="rates"]').get_by_role("button", name="Finished")
     assert name.get_attribute("aria-pressed") == "true"
     name.click()
-    visit.page.wait_for_function(
-        "document.querySelectorAll('[data-chart=\"rates\"] [aria-pressed=false]').length === 1"
-    )
+    hidden = visit.page.locator('[data-chart="rates"] [aria-pressed=false]')
+    hidden.wait_for()
+    assert hidden.count() == 1
     assert visit.looks("rates") != before
     name.press("Enter")
-    visit.page.wait_for_function(
-        "document.querySelectorAll('[data-chart=\"rates\"] [aria-pressed=false]').length === 0"
-    )
+    hidden.wait_for(state="detached")
 
 
 def test_another_phase_can_be_looked_at(visit):

@@ -176,4 +176,8 @@ def test_the_example_of_a_users_own_stages_is_the_set_stress():
     built_in = (Path(catalogue.__file__).parent / "data" / "stress").glob("*.yaml")
     example = Path(__file__).parents[2] / "examples" / "03-kwok-stages" / "kwok.yaml"
     stages = {each["metadata"]["name"]: each for each in yaml.safe_load_all(example.read_text())}
-    assert stages == {path.stem: yaml.safe_load(path.read_text()) for path in built_in}
+    shipped = {path.stem: yaml.safe_load(path.read_text()) for path in built_in}
+    for stage in shipped.values():
+        # Where its figures come from is said of our own sets only.
+        stage["metadata"].pop("annotations", None)
+    assert stages == shipped

@@ -12,6 +12,7 @@ import random
 from ghostfleet.api.defaults.admission import admit_pod
 from ghostfleet.api.kinds import Resource
 from ghostfleet.api.limitranges import apply_limit_ranges, check_claim_limits
+from ghostfleet.api.podtemplates import PodTemplates
 from ghostfleet.api.quotas import charge_quotas
 from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import FieldError, forbidden, invalid, not_found
@@ -29,6 +30,8 @@ class Admission:
     def __init__(self, store: Store, rng: random.Random) -> None:
         self._store = store
         self._rng = rng
+        #: What becomes of the specs of pods, for all who make pods.
+        self.templates = PodTemplates(store, self._admit_pod)
 
     def check_namespace(self, resource: Resource, obj: Object) -> None:
         """The namespace of a new object must be there and alive."""
@@ -65,30 +68,23 @@ class Admission:
     def admit(self, key: str, obj: Object) -> Object:
         """The new object with what the cluster adds to it."""
         if key == "pods":
-            return admit_pod(
-                apply_limit_ranges(self._store, obj),
-                priority_class=self._priority_class,
-                default_priority_class=self._default_priority_class,
-            )
+            return self._admit_pod(obj)
         if key == "services":
             return self._addressed(obj)
         if key == "persistentvolumeclaims":
             check_claim_limits(self._store, obj)
         return obj
 
-    def charge(self, key: str, obj: Object, *, dry_run: bool) -> None:
+    def charge(self, key: str, obj: Object, *, dry_run: bool = False) -> None:
         """Count a new object against the quotas of its namespace, or refuse it."""
         charge_quotas(self._store, key, obj, dry_run=dry_run)
 
-    @property
-    def is_uniform(self) -> bool:
-        """Whether pods of one template are admitted alike in all namespaces: limit ranges belong to one."""
-        return not self._store.count("limitranges")
-
-    @property
-    def state(self) -> int:
-        """Changes whenever what is admitted may come out differently."""
-        return self._store.bucket("priorityclasses.scheduling.k8s.io").history.newest
+    def _admit_pod(self, pod: Object) -> Object:
+        return admit_pod(
+            apply_limit_ranges(self._store, pod),
+            priority_class=self._priority_class,
+            default_priority_class=self._default_priority_class,
+        )
 
     def _priority_class(self, name: str) -> Object | None:
         return self._store.find("priorityclasses.scheduling.k8s.io", "", name)

@@ -34,7 +34,8 @@ class Api:
     def __init__(self, store: Store, registry: Registry, streams: Streams) -> None:
         self.store = store
         self.registry = registry
-        self._writer = Writer(store, Admission(store, streams.stream("admission")))
+        self.admission = Admission(store, streams.stream("admission"))
+        self._writer = Writer(store, self.admission)
 
     @property
     def clock(self) -> Clock:

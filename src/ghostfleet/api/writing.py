@@ -25,9 +25,11 @@ from ghostfleet.api.bodies import (
 )
 from ghostfleet.api.conversion import from_storage, storage_key, to_storage
 from ghostfleet.api.defaults import apply_defaults, finish_create
+from ghostfleet.api.jobtemplates import JobKey, JobTemplate, JobTemplates
 from ghostfleet.api.kinds import Resource, Version
 from ghostfleet.api.lifecycle import CREATED_BY_UPDATE
 from ghostfleet.api.options import PatchType, WriteOptions
+from ghostfleet.api.podtemplates import AdmittedTemplate, TemplateKey
 from ghostfleet.api.strategy import (
     check_change,
     check_new,
@@ -37,7 +39,6 @@ from ghostfleet.api.strategy import (
     read_changed,
     warnings_about,
 )
-from ghostfleet.api.templates import CASTABLE, PODS, Cast, Key, Templates
 from ghostfleet.api.validation import validate_metadata
 from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import (
@@ -61,6 +62,7 @@ from ghostfleet.core.timestamps import rfc3339
 
 __all__ = ["Writer"]
 
+_PODS, _JOBS = "pods", "jobs.batch"
 #: What only the server sets; a create starts without them, whatever the client sent.
 _SERVER_SIDE = (
     "uid",
@@ -80,24 +82,29 @@ class Writer:
     def __init__(self, store: Store, admission: Admission) -> None:
         self._store = store
         self._admission = admission
-        self._templates = Templates()
+        self._pods = admission.templates
+        self._jobs = JobTemplates()
 
     # -- verbs -------------------------------------------------------------------------------------------------------
 
     def create(self, resource: Resource, version: Version, namespace: str, body: Any, options: WriteOptions) -> Object:
         """Store a new object; answers it in the version of the request."""
-        key = resource.key
-        template = self._templates.key(key, body, uniform=self._admission.is_uniform) if key in CASTABLE else None
-        if template is not None:
-            cast = self._templates.find(template, self._admission.state, body["spec"])
-            if cast is not None and (cast.fields is not None or not options.manager):
-                made = self._create_cast(resource, version, namespace, body, cast, options)
-                if made is not None:
-                    return made
+        key: TemplateKey | JobKey | None = None
+        found: AdmittedTemplate | JobTemplate | None = None
+        if resource.key == _PODS:
+            key = pod_key = self._pods.key(namespace, body)
+            found = self._pods.find(pod_key) if pod_key is not None else None
+        elif resource.key == _JOBS:
+            key = job_key = self._jobs.key(body)
+            found = self._jobs.find(job_key, body["spec"]) if job_key is not None else None
+        if found is not None and (found.fields is not None or not options.manager):
+            made = self._create_alike(resource, version, namespace, body, found, options)
+            if made is not None:
+                return made
         obj = self._read(resource, version, namespace, body, options)
         made = self._create(resource, version, obj, None, options)
-        if template is not None and not options.unknown:
-            self._keep_cast(template, obj, made)
+        if key is not None and not options.unknown:
+            self._keep(key, obj, made)
         return made
 
     def update(
@@ -261,13 +268,13 @@ class Writer:
         metadata["uid"] = self._store.new_uid()
         return metadata
 
-    def _create_cast(
+    def _create_alike(
         self,
         resource: Resource,
         version: Version,
         namespace: str,
         body: Object,
-        cast: Cast,
+        template: AdmittedTemplate | JobTemplate,
         options: WriteOptions,
     ) -> Object | None:
         """Create an object whose spec is known: only its metadata goes all the way. None if it must go itself."""
@@ -275,27 +282,32 @@ class Writer:
         rest = {field: value for field, value in body.items() if field not in ("spec", "status")}
         obj = self._read(resource, version, namespace, rest, options)
         self._admission.check_namespace(resource, obj)
-        metadata = cast.labelled(key, {**self._newborn(key, obj["metadata"]), "generation": 1})
-        if validate_metadata(key, metadata) or not cast.fits(key, metadata):
+        metadata = template.described(self._newborn(key, obj["metadata"]))
+        if metadata is None or validate_metadata(key, metadata):
             # The long way finds all that is wrong.
             return None
         obj = {**obj, "metadata": metadata}
-        managed = attributed(resource, version, None, cast.placeholder(key, obj), options, self._now())
-        whole = with_managed(cast.whole(key, obj), cast.owned(managed))
+        attributable = {**obj, "spec": template.placeholder}
+        managed = attributed(resource, version, None, attributable, options, self._now())
+        if managed:
+            (entry,) = managed
+            managed = [{**entry, "fieldsV1": {**entry["fieldsV1"], "f:spec": template.fields}}]
+        whole = with_managed(template.whole(obj), managed)
         self._admission.charge(key, whole, dry_run=options.dry_run)
         stored = self._store.create(key, whole, dry_run=True) if options.dry_run else self._store.add(key, whole)
         return from_storage(resource, version, stored)
 
-    def _keep_cast(self, template: Key, read: Object, made: Object) -> None:
+    def _keep(self, key: TemplateKey | JobKey, read: Object, made: Object) -> None:
         """Keep what became of a spec; `read` is the object as it came."""
         entries = made["metadata"].get("managedFields")
         fields = entries[0]["fieldsV1"].get("f:spec") if entries else None
         if entries and fields is None:
             return
-        # A Job's own selector comes only after this.
-        spec = made["spec"] if template.resource == PODS else apply_defaults(template.resource, read)["spec"]
-        cast = Cast(spec, made["status"], fields)
-        self._templates.keep(template, self._admission.state, read["spec"], cast)
+        if isinstance(key, JobKey):
+            # A Job's own selector comes only after this.
+            self._jobs.keep(key, JobTemplate(apply_defaults(_JOBS, read)["spec"], made["status"], fields))
+        else:
+            self._pods.keep(key, made, fields)
 
     def _now(self) -> str:
         return rfc3339(self._store.clock.now())

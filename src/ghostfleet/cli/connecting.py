@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from ghostfleet.cli.completion import cluster_names
 from ghostfleet.cli.output import FAILED, WRONG_USAGE, fail
 
 if TYPE_CHECKING:
     from ghostfleet.drive.access import Access
     from ghostfleet.drive.connection import Connection
     from ghostfleet.drive.interface import Cluster
+    from ghostfleet.lab.records import Run
 
 __all__ = [
     "INTERRUPTED",
@@ -25,6 +27,7 @@ __all__ = [
     "connected",
     "connected_or",
     "connected_plainly",
+    "connected_to_run",
     "interrupted",
     "reporting",
 ]
@@ -34,7 +37,13 @@ T = TypeVar("T")
 INTERRUPTED = 130
 
 ClusterName = Annotated[
-    str, typer.Option("--cluster", help="A cluster that `ghostfleet up` started; `default` where nothing is named.")
+    str,
+    typer.Option(
+        "--cluster",
+        autocompletion=cluster_names,
+        help="A cluster that `ghostfleet up` started. [default: $KUBECONFIG, else the cluster `default`]",
+        show_default=False,
+    ),
 ]
 Kubeconfig = Annotated[Path | None, typer.Option(help="Any other cluster, by kubeconfig.")]
 Context = Annotated[str, typer.Option(help="Context in that kubeconfig; by default the current one.")]
@@ -56,6 +65,24 @@ def connected(cluster: str, kubeconfig: Path | None, context: str, concurrency: 
 
     with reporting(), closing(Remote(chosen_access(cluster, kubeconfig, context), concurrency)) as found:
         yield found
+
+
+@contextmanager
+def connected_to_run(
+    run: Run | None, cluster: str, kubeconfig: Path | None, context: str, concurrency: int = 32
+) -> Iterator[Cluster]:
+    """The cluster that a run is on, as its record says; the options may name it too, but no other."""
+    from ghostfleet.drive.remote import Remote
+    from ghostfleet.lab.whereabouts import access_of, check_is_there
+
+    named = cluster or kubeconfig is not None or context
+    with reporting():
+        recorded = access_of(run) if run is not None and not named else None
+        access = recorded or chosen_access(cluster, kubeconfig, context)
+        with closing(Remote(access, concurrency)) as found:
+            if run is not None:
+                check_is_there(run, found.facts)
+            yield found
 
 
 @contextmanager

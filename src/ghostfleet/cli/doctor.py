@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ghostfleet.cli.completion import workload_types
 from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected, reporting
 from ghostfleet.cli.output import FAILED, Form, print_rows
 
@@ -16,7 +17,14 @@ __all__ = ["doctor"]
 
 def doctor(
     workload_type: Annotated[
-        str, typer.Option("--workload-type", "-t", metavar="TYPE", help="Exit with 1 if this type lacks something.")
+        str,
+        typer.Option(
+            "--workload-type",
+            "-t",
+            metavar="TYPE",
+            autocompletion=workload_types,
+            help="Exit with 1 if this type lacks something.",
+        ),
     ] = "",
     project: Annotated[str, typer.Option("--project", help="Project that would be submitted to.")] = "project-0",
     cluster: ClusterName = "",

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
+from ghostfleet.cli.completion import cluster_names
 from ghostfleet.cli.output import FAILED, WRONG_USAGE, fail
 
 __all__ = ["down"]
 
 
 def down(
-    name: Annotated[str, typer.Argument(help="Name of the cluster.")] = "default",
+    name: Annotated[str, typer.Argument(help="Name of the cluster.", autocompletion=cluster_names)] = "default",
     everything: Annotated[bool, typer.Option("--all", help="End all clusters of this user.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:

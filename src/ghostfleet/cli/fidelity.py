@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ghostfleet.cli.completion import profiles
 from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, chosen_access, interrupted, reporting
 from ghostfleet.cli.output import FAILED, WRONG_USAGE, Form, fail, print_rows, print_structure
 from ghostfleet.cli.workloads import numbers_of_jobs
@@ -26,6 +27,10 @@ _LINES = ("test", "jobs", "figure", "measure", "real_s", "ours_s", "error", "goa
 def fidelity(
     mode: Annotated[str, typer.Option(help="Modes to compare; by default all that figures were published for.")] = "",
     iterations: Annotated[int, typer.Option(min=1, help="Trials for each published figure.")] = 5,
+    fitted: Annotated[
+        bool,
+        typer.Option("--fitted", help="Show what fitted figures are worth: the error with each at another value."),
+    ] = False,
     real: Annotated[
         bool, typer.Option("--real", help="Compare with a real control plane, which is started here for it.")
     ] = False,
@@ -44,7 +49,9 @@ def fidelity(
     docs: Annotated[
         Path | None, typer.Option(help="Write a page with both comparisons to this file.", dir_okay=False)
     ] = None,
-    profile: Annotated[str, typer.Option(help="Profile of the embedded cluster, for --real.")] = "kubernetes",
+    profile: Annotated[
+        str, typer.Option(autocompletion=profiles, help="Profile of the embedded cluster, for --real.")
+    ] = "kubernetes",
     seed: Annotated[int, typer.Option(help="Seed of all that is random.")] = 0,
     form: Annotated[Form, typer.Option("-o", "--output", help="How the comparison is printed.")] = Form.TABLE,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
@@ -57,6 +64,9 @@ def fidelity(
     """
     from ghostfleet.cli.bars import shown
 
+    if fitted:
+        _print_fitted(mode, iterations, seed, form, quiet)
+        return
     named = bool(cluster or kubeconfig or context)
     met = True
     compared: Sequence[Comparison] = ()
@@ -89,6 +99,18 @@ def fidelity(
     if docs is not None:
         _write(docs, compared, comparison, jobs, nodes)
     _end(met, lines)
+
+
+def _print_fitted(mode: str, iterations: int, seed: int, form: Form, quiet: bool) -> None:
+    from ghostfleet.cli.bars import shown
+    from ghostfleet.lab import fidelity as lab
+    from ghostfleet.lab.fidelity.fitted import worths
+    from ghostfleet.report.published import fitted_rows
+
+    with reporting(), shown(quiet) as progress:
+        modes = mode.split(",") if mode else lab.published_modes()
+        rows = fitted_rows(list(worths(modes, progress, iterations=iterations, seed=seed)))
+    print_rows(rows, form, list(rows[0]) if rows else [], f"No figure of {mode} is fitted.")
 
 
 def _published(mode: str, iterations: int, seed: int, progress: Progress) -> tuple[list[Comparison], bool]:

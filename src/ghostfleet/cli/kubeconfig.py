@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
+from ghostfleet.cli.completion import cluster_names
 from ghostfleet.cli.output import FAILED, WRONG_USAGE, fail
 
 __all__ = ["kubeconfig"]
 
 
 def kubeconfig(
-    name: Annotated[str, typer.Argument(help="Name of the cluster.")] = "default",
+    name: Annotated[str, typer.Argument(help="Name of the cluster.", autocompletion=cluster_names)] = "default",
     merge: Annotated[
         bool, typer.Option("--merge", help="Add it to your own kubeconfig and make it the current context.")
     ] = False,
@@ -40,6 +41,12 @@ def kubeconfig(
         import yaml
 
         target = default_path(os.environ)
+        if target.resolve() == instance.kubeconfig.resolve():
+            fail(
+                f"KUBECONFIG is {target}, the cluster's own file, which has it already; "
+                "to merge it into ~/.kube/config: unset KUBECONFIG, then the same again",
+                WRONG_USAGE,
+            )
         try:
             merge_into(target, yaml.safe_load(text))
         except (KubeconfigError, OSError) as error:

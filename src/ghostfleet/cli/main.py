@@ -23,6 +23,7 @@ from ghostfleet.cli import (
     list_,
     nodes,
     plot,
+    profiles,
     sample,
     scale_test,
     status,
@@ -58,6 +59,7 @@ app.command("explain")(explain.explain)
 app.command("fidelity")(fidelity.fidelity)
 app.add_typer(nodes.app, name="nodes")
 app.add_typer(config.app, name="config")
+app.add_typer(profiles.app, name="profiles")
 
 
 def _print_version(wanted: bool) -> None:

@@ -31,6 +31,7 @@ def plot(
         int | None, typer.Option(min=1, help="Process only this number of workloads from the start.")
     ] = None,
     tail: Annotated[int | None, typer.Option(min=1, help="Process only this number of workloads from the end.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that ghostfleet did not write.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
@@ -41,7 +42,12 @@ def plot(
 
     try:
         summary = write_report(
-            RunDirectory(output_dir), plots=(which.value,), skip_errors=skip_errors, head=head, tail=tail
+            RunDirectory(output_dir),
+            plots=(which.value,),
+            skip_errors=skip_errors,
+            head=head,
+            tail=tail,
+            force=force,
         )
     except LabError as error:
         fail(str(error), WRONG_USAGE)

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from ghostfleet.cli.output import FAILED, WRONG_USAGE, Form, fail, print_rows
+from ghostfleet.cli.completion import cluster_names
+from ghostfleet.cli.output import FAILED, WRONG_USAGE, Form, fail, print_structure
 
 __all__ = ["status"]
 
 
 def status(
-    name: Annotated[str, typer.Argument(help="Name of the cluster.")] = "default",
+    name: Annotated[str, typer.Argument(help="Name of the cluster.", autocompletion=cluster_names)] = "default",
     output: Annotated[Form, typer.Option("--output", "-o", help="Form of the output.")] = Form.TABLE,
 ) -> None:
     """Show whether a cluster answers, and what is in it. Exits with 1 when it does not run."""
@@ -35,6 +36,13 @@ def status(
         fail(str(error), FAILED)
     if output is Form.TABLE:
         for key, value in facts.items():
-            typer.echo(f"{key.replace('_', ' ') + ':':<16}{value}")
+            typer.echo(f"{key.replace('_', ' ') + ':':<16}{value}{_ago(value) if key == 'started' else ''}")
     else:
-        print_rows([facts], output, list(facts), "")
+        print_structure(facts, output)
+
+
+def _ago(started: str) -> str:
+    from ghostfleet.core.clock import WallClock
+    from ghostfleet.core.timestamps import age, parse_rfc3339
+
+    return f" ({age(WallClock().now() - parse_rfc3339(started))} ago)"

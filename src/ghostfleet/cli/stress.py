@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ghostfleet.cli.completion import modes, profiles, stage_sets
 from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected_or, interrupted, reporting
 from ghostfleet.cli.output import WRONG_USAGE, Form, fail, print_structure
 from ghostfleet.cli.workloads import numbers_of_jobs
@@ -24,15 +25,22 @@ def stress(
     ),
     gpus: Annotated[int, typer.Option("-g", "--gpus", min=0, help="GPUs of each pod.")] = 0,
     pods: Annotated[int, typer.Option("-a", "--pods", min=1, help="Pods of each Job.")] = 1,
-    mode: Annotated[str, typer.Option(help="Clusters to try: kind, kwok, mcad, mcad-1.40, better.")] = "kwok",
+    mode: Annotated[
+        str, typer.Option(autocompletion=modes, help="Clusters to try: kind, kwok, mcad, mcad-1.40, better.")
+    ] = "kwok",
     iterations: Annotated[int, typer.Option(min=1, help="How often each number is tried.")] = 1,
     output_dir: Annotated[Path, typer.Option("-o", "--output-dir", help="Where the results are written.")] = Path(
         "stress"
     ),
     nodes: Annotated[int, typer.Option(min=1, help="Nodes of the embedded cluster.")] = 4,
     seed: Annotated[int, typer.Option(help="Seed of all that is random.")] = 0,
-    profile: Annotated[str, typer.Option(help="Another profile than the mode's own: a name or a file.")] = "",
-    stages: Annotated[list[str] | None, typer.Option(help="Other stages than the mode's own.")] = None,
+    profile: Annotated[
+        str, typer.Option(autocompletion=profiles, help="Another profile than the mode's own: a name or a file.")
+    ] = "",
+    stages: Annotated[
+        list[str] | None, typer.Option(autocompletion=stage_sets, help="Other stages than the mode's own.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that ghostfleet did not write.")] = False,
     cluster: ClusterName = "",
     kubeconfig: Kubeconfig = None,
     context: Context = "",
@@ -43,6 +51,7 @@ def stress(
 
     Each trial has a fresh embedded cluster in virtual time, unless another cluster is named.
     """
+    from ghostfleet.lab.ownfiles import OwnFiles
     from ghostfleet.lab.stress import Plan, find_mode
 
     with reporting():
@@ -63,6 +72,8 @@ def stress(
         output_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         fail(f"cannot use {output_dir} as output directory: {error.strerror}", WRONG_USAGE)
+    with reporting():
+        OwnFiles(output_dir).claim(_files(plan), force=force)
     with connected_or(lambda: None, cluster, kubeconfig, context) as outside:
         _run(plan, outside, output_dir, quiet=quiet or as_json, as_json=as_json)
 
@@ -89,13 +100,22 @@ def _run(plan: Plan, outside: Cluster | None, directory: Path, *, quiet: bool, a
             with shown(quiet) as progress:
                 run_stress(plan, progress, outside=outside, done=told)
         finally:
-            _draw(done, directory)
+            drawn = _draw(done, directory)
     if as_json:
         print_structure(done, Form.JSON)
     elif not quiet:
         typer.echo("\nPerformance summary\n")
         typer.echo(stress_markdown(summary(done)))
-        typer.echo(f"Times are cluster time. Written: {directory}/stress.csv, stress.md, stress.png and pods-*.txt")
+        picture = "stress.png " if drawn else ""
+        typer.echo(f"Times are cluster time. Written: {directory}/stress.csv, stress.md, {picture}and pods-*.txt")
+        if not drawn:
+            typer.echo("No picture was drawn: matplotlib is not installed; `pip install 'ghostfleet[plots]'` brings it")
+
+
+def _files(plan: Plan) -> list[str]:
+    """What a test leaves behind."""
+    pods = [f"pods-{mode}-{jobs}.txt" for mode in plan.modes for jobs in plan.jobs]
+    return ["stress.csv", "stress.md", "stress.png", *pods]
 
 
 def _write(trials: list[Trial], directory: Path) -> None:
@@ -108,10 +128,11 @@ def _write(trials: list[Trial], directory: Path) -> None:
     (directory / f"pods-{last.mode}-{last.jobs}.txt").write_text(pod_table(last.pod_times))
 
 
-def _draw(trials: list[Trial], directory: Path) -> None:
-    """The picture of all trials, once: drawing takes longer than a trial."""
+def _draw(trials: list[Trial], directory: Path) -> bool:
+    """Draw the picture of all trials, once, for that takes longer than a trial; false where nothing can draw."""
     from ghostfleet.report.stress import stress_png, summary
 
     picture = stress_png(summary(trials)) if trials else None
     if picture is not None:
         (directory / "stress.png").write_bytes(picture)
+    return picture is not None

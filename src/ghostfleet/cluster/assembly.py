@@ -6,13 +6,13 @@ On a virtual clock nothing happens until the clock is run; on a wall clock somet
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ghostfleet.api.builtin import load_registry
 from ghostfleet.api.conversion import storage_key
 from ghostfleet.api.defaults import apply_defaults, prepare_for_create
 from ghostfleet.api.verbs import Api
-from ghostfleet.cluster.make import Make
+from ghostfleet.cluster.config import ClusterConfig
 from ghostfleet.controllers import kubeflow, runai
 from ghostfleet.controllers.awaiting import Awaiting
 from ghostfleet.controllers.bootstrap import announce, bootstrap
@@ -22,6 +22,7 @@ from ghostfleet.controllers.events import Recorder
 from ghostfleet.controllers.garbage import GarbageCollector
 from ghostfleet.controllers.namespaces import NamespaceController
 from ghostfleet.controllers.routing import PodRoutes
+from ghostfleet.controllers.standins import kwok_stand_in
 from ghostfleet.controllers.termination import STOPPING, PodTerminator
 from ghostfleet.controllers.workloads import Workloads
 from ghostfleet.core.bucket import index_by_label, index_by_node
@@ -31,6 +32,7 @@ from ghostfleet.core.randomness import Streams
 from ghostfleet.core.saturation import Meters
 from ghostfleet.core.store import Store
 from ghostfleet.stages.catalogue import stage_definition
+from ghostfleet.stages.commands import Commands
 from ghostfleet.stages.fleet import Fleet
 from ghostfleet.stages.nodes import NodeShape, fake_nodes
 from ghostfleet.stages.settings import Settings
@@ -47,15 +49,20 @@ class Cluster:
     """One embedded cluster."""
 
     def __init__(
-        self, clock: Clock | None = None, make: Make | None = None, *, seed: int | str = 0, history: int = 32_768
+        self,
+        clock: Clock | None = None,
+        config: ClusterConfig | None = None,
+        *,
+        seed: int | str = 0,
+        history: int = 32_768,
     ) -> None:
         self.clock = clock or VirtualClock()
-        self.make = make = make or Make()
+        self.config = config = config or ClusterConfig()
         #: What makes it what it is.
-        self.made = make.written()
+        self.made = config.written()
         #: How long each limit of the modelled components held something up.
         self.meters = Meters()
-        self._profile = load_profile(make.profile).metered(self.meters)
+        self._profile = load_profile(config.profile).metered(self.meters)
         self.streams = Streams(seed)
         self.registry = load_registry()
         self.store = Store(self.clock, self.streams, history=history)
@@ -68,20 +75,24 @@ class Cluster:
             NamespaceController(self.store, self.registry),
             DefinitionController(self.store, self.registry),
             # With a fleet, stages end pods; this is then only for those whose node is silent when their grace is over.
-            PodTerminator(self.store, stopping=STOPPING if "stages" in make.without else None),
+            PodTerminator(self.store, stopping=STOPPING if "stages" in config.without else None),
         )
         bootstrap(self.store)
-        self.fleet = self._fleet() if "stages" not in make.without else None
-        self._workloads = self._controllers() if "controllers" not in make.without else None
+        self.fleet = self._fleet() if "stages" not in config.without else None
+        self._workloads = self._controllers() if "controllers" not in config.without else None
         self._operators = self._make_operators()
+        if self.fleet is not None and self._workloads is not None and not self._is_laboratory():
+            kwok_stand_in(self.store, self.fleet.scaled)
         self._schedulers: tuple[KubeScheduler | Runner, ...] = ()
-        if isinstance(self.clock, VirtualClock) or make.scheduler_config is not None or make.schedulers:
+        if isinstance(self.clock, VirtualClock) or config.scheduler_config is not None or config.schedulers:
             self._start_schedulers()
         else:
             # Nothing can be wrong with it, and it takes long to load: after the API is up, as in a real cluster.
             self.clock.call_soon(self._start_schedulers)
         self.dispatcher = self._make_dispatcher()
         self._settle()
+        shape = NodeShape(count=config.nodes, gpus=config.gpus, gpu_product=config.gpu_product, fake_taint=False)
+        add_nodes(self, shape)
 
     def about(self) -> dict[str, Any]:
         """What it is made of, and how long each limit of its components held something up so far."""
@@ -92,13 +103,18 @@ class Cluster:
         announce(self.store, address, port)
         self._settle()
 
+    def _is_laboratory(self) -> bool:
+        """Whether no script will ever look for KWOK here: a cluster on a virtual clock that has no dispatcher."""
+        return isinstance(self.clock, VirtualClock) and not self.config.dispatcher
+
     def _fleet(self) -> Fleet:
         self.store.create("customresourcedefinitions.apiextensions.k8s.io", stage_definition())
         self._settle()
         recorder = Recorder(self.store, "kwok_controller", self._profile)
         # Tests of dispatchers keep room occupied with Jobs that never end.
-        settings = self.make.fleet or Settings(commands="endless" if self.make.dispatcher else "ignored")
-        fleet = Fleet(self.api, self.streams, self.make.stages, settings, recorder)
+        usual: Commands = "endless" if self.config.dispatcher else "ignored"
+        settings = Settings(commands=cast(Commands, self.config.commands) or usual)
+        fleet = Fleet(self.api, self.streams, self.config.stages, settings, recorder)
         self.meters.add(fleet.player.contention)
         return fleet
 
@@ -108,16 +124,16 @@ class Cluster:
         if dispatcher is not None and not dispatcher.switch("cluster.success-criteria"):
             # Jobs end as in the Kubernetes that this dispatcher was made for.
             profile = profile.replaced(job__success_criteria=False)
-        return Workloads(self.store, profile, self.fleet)
+        return Workloads(self.api, profile, self.fleet)
 
     def _make_operators(self) -> tuple[Awaiting, ...]:
         """The parts that bring kinds of their own; their controllers are loaded when one of these is used."""
         operators = []
-        if "kubeflow" not in self.make.without:
+        if "kubeflow" not in self.config.without:
             kubeflow.install_kinds(self.store)
             operators.append(Awaiting(self.store, [kubeflow.PYTORCH_JOBS], self._kubeflow))
-        if "runai" not in self.make.without:
-            runai.install_kinds(self.store)
+        if "runai" not in self.config.without:
+            runai.install_kinds(self.store, self.config.projects)
             operators.append(Awaiting(self.store, [*runai.WORKLOADS, runai.RUNAI_JOBS], self._runai))
         self._settle()
         return tuple(operators)
@@ -136,17 +152,17 @@ class Cluster:
         """What controllers that make pods share; without the workload controllers each has its own."""
         if self._workloads is not None:
             return self._workloads.routes, self._workloads.creator
-        return PodRoutes(self.store), PodCreator(self.store)
+        return PodRoutes(self.store), PodCreator(self.store, self.api.admission)
 
     def _start_schedulers(self) -> None:
-        if "scheduler" in self.make.without and not self.make.schedulers:
+        if "scheduler" in self.config.without and not self.config.schedulers:
             return
         from ghostfleet.schedulers.interface import Runner, load_scheduler
         from ghostfleet.schedulers.kube import KubeScheduler, load_configuration
 
         schedulers: list[KubeScheduler | Runner] = []
-        if "scheduler" not in self.make.without:
-            path = self.make.scheduler_config
+        if "scheduler" not in self.config.without:
+            path = self.config.scheduler_config
             schedulers.append(
                 KubeScheduler(
                     self.store,
@@ -156,15 +172,15 @@ class Cluster:
                     limiter=self._profile.limiter("kube-scheduler", "Scheduler"),
                 )
             )
-        schedulers += [Runner(self.store, self.clock, load_scheduler(each)) for each in self.make.schedulers]
+        schedulers += [Runner(self.store, self.clock, load_scheduler(each)) for each in self.config.schedulers]
         self._schedulers = tuple(schedulers)
 
     def _dispatcher_profile(self) -> Profile | None:
-        if not self.make.dispatcher:
+        if not self.config.dispatcher:
             return None
         from ghostfleet.dispatchers.mcad.profiles import load_dispatcher_profile
 
-        return load_dispatcher_profile(self.make.dispatcher).metered(self.meters)
+        return load_dispatcher_profile(self.config.dispatcher).metered(self.meters)
 
     def _make_dispatcher(self) -> Mcad | None:
         profile = self._dispatcher_profile()

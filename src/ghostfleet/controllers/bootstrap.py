@@ -1,14 +1,22 @@
-"""Bootstrap: the objects that every cluster has from its first moment on."""
+"""Bootstrap: the objects that every cluster has from its first moment on.
+
+The API server looks after its namespaces every minute and after its own service every ten seconds; one that somebody
+has deleted comes again.
+"""
 
 from __future__ import annotations
 
-from ghostfleet.core.changes import Object
+from ghostfleet.core.changes import Change, Object
+from ghostfleet.core.clock import SECOND
 from ghostfleet.core.store import Store
 
-__all__ = ["SYSTEM_NAMESPACES", "announce", "bootstrap"]
+__all__ = ["SYSTEM_NAMESPACES", "announce", "bootstrap", "ensure_namespace"]
 
 SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 _SERVICE_ADDRESS = "10.96.0.1"
+_SERVICE_PLACE = ("default", "kubernetes")
+#: Published: the intervals of kube-apiserver's controllers for both.
+_LOOK_AT_NAMESPACES, _LOOK_AT_SERVICE = 60 * SECOND, 10 * SECOND
 
 
 def bootstrap(store: Store) -> None:
@@ -21,6 +29,7 @@ def bootstrap(store: Store) -> None:
     ):
         _ensure(store, "priorityclasses.scheduling.k8s.io", _priority_class(name, value, text))
     _ensure(store, "services", _service())
+    _keep(store)
 
 
 def announce(store: Store, address: str, port: int) -> None:
@@ -29,17 +38,37 @@ def announce(store: Store, address: str, port: int) -> None:
     _ensure(store, "endpointslices.discovery.k8s.io", _endpoint_slice(address, port))
 
 
+def _keep(store: Store) -> None:
+    """Make again what somebody deletes."""
+
+    def notice_namespace(change: Change) -> None:
+        if change.new is None and change.name in SYSTEM_NAMESPACES:
+            store.clock.call_later(_LOOK_AT_NAMESPACES, _ensure, store, "namespaces", _namespace(change.name))
+
+    def notice_service(change: Change) -> None:
+        if change.new is None and (change.namespace, change.name) == _SERVICE_PLACE:
+            store.clock.call_later(_LOOK_AT_SERVICE, _ensure, store, "services", _service())
+
+    store.listen("namespaces", notice_namespace, status=False)
+    store.listen("services", notice_service, status=False)
+
+
 def _ensure(store: Store, resource: str, obj: Object) -> None:
     metadata = obj["metadata"]
     if store.find(resource, metadata.get("namespace", ""), metadata["name"]) is None:
         store.create(resource, obj)
 
 
-def _namespace(name: str) -> Object:
+def ensure_namespace(store: Store, name: str, **labels: str) -> None:
+    """Create a namespace, unless it is there."""
+    _ensure(store, "namespaces", _namespace(name, **labels))
+
+
+def _namespace(name: str, **labels: str) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "Namespace",
-        "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
+        "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name, **labels}},
         "spec": {"finalizers": ["kubernetes"]},
         "status": {"phase": "Active"},
     }

@@ -15,6 +15,7 @@ from ghostfleet.api.deleting import CRD_FINALIZER
 from ghostfleet.api.kinds import Registry, Resource
 from ghostfleet.controllers.definitionnames import Names, give_names, waits_for_names
 from ghostfleet.controllers.queue import WorkQueue
+from ghostfleet.controllers.repairing import wake_when_overwritten
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.listening import Ear
@@ -35,6 +36,7 @@ class DefinitionController:
         self._registry = registry
         self._queue: WorkQueue[str] = WorkQueue(store.clock, self._work)
         store.listen(DEFINITIONS, self._notice)
+        wake_when_overwritten(store, DEFINITIONS, lambda place: self._queue.add(place[1]))
         #: Definitions on their way out.
         self._ending: dict[str, None] = {}
         self._instances = Ear(lambda: store.listen_to_all(self._notice_instance, status=False))

@@ -6,7 +6,7 @@ always done, and in EndpointSlices of up to a hundred pods each. Pods count once
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ghostfleet.controllers.pods import is_ready, is_terminal, owner_reference
 from ghostfleet.controllers.workers import Steps, Workers
@@ -46,6 +46,10 @@ class EndpointsController:
         for service in store.list("services"):
             self._begin(service)
         store.listen("services", self._notice)
+        #: An object is being written by this controller itself.
+        self._writing = False
+        store.listen(ENDPOINTS, self._notice_endpoints)
+        store.listen(SLICES, self._notice_slice)
 
     # -- taking note -------------------------------------------------------------------------------------------------
 
@@ -103,14 +107,31 @@ class EndpointsController:
                     self._pods[change.namespace, name].pop(change.name, None)
                     self._workers.add((change.namespace, name))
 
+    def _notice_endpoints(self, change: Change) -> None:
+        """Endpoints that somebody else has deleted are made again."""
+        if change.new is None and not self._writing:
+            self._wake(change.namespace, change.name)
+
+    def _notice_slice(self, change: Change) -> None:
+        """A slice that somebody else has deleted or changed is put right."""
+        if not self._writing and change.old is not None:
+            self._wake(change.namespace, (change.old["metadata"].get("labels") or {}).get(_SERVICE, ""))
+
+    def _wake(self, namespace: str, service: str) -> None:
+        if (namespace, service) in self._pods:
+            self._workers.add((namespace, service))
+
     # -- acting ------------------------------------------------------------------------------------------------------
 
     def _sync(self, key: Key) -> Steps:
-        service = self._store.find("services", *key)
+        service, space = self._store.find("services", *key), self._store.find("namespaces", "", key[0])
+        if space is not None and "deletionTimestamp" in space["metadata"]:
+            # All that is there goes with it.
+            return
         if service is None or key not in self._pods:
             if service is None and self._store.find(ENDPOINTS, *key) is not None:
                 yield 1
-                self._store.delete(ENDPOINTS, *key)
+                self._write(self._store.delete, ENDPOINTS, *key)
             return
         pods = sorted(
             (pod for pod in self._pods[key].values() if pod["status"].get("podIP") and not is_terminal(pod)),
@@ -118,6 +139,13 @@ class EndpointsController:
         )
         yield from self._write_endpoints(service, pods)
         yield from self._write_slices(service, pods)
+
+    def _write(self, verb: Callable[..., object], *what: object) -> None:
+        self._writing = True
+        try:
+            verb(*what)
+        finally:
+            self._writing = False
 
     def _write_endpoints(self, service: Object, pods: list[Object]) -> Steps:
         own = service["metadata"]
@@ -140,11 +168,11 @@ class EndpointsController:
             fresh["subsets"] = [subset]
         if old is None:
             yield 1
-            self._store.create(ENDPOINTS, fresh)
+            self._write(self._store.create, ENDPOINTS, fresh)
         elif old.get("subsets") != fresh.get("subsets"):
             yield 1
             rest = {field: value for field, value in old.items() if field != "subsets"}
-            self._store.update(ENDPOINTS, {**rest, **({"subsets": [subset]} if subset else {})})
+            self._write(self._store.update, ENDPOINTS, {**rest, **({"subsets": [subset]} if subset else {})})
 
     def _write_slices(self, service: Object, pods: list[Object]) -> Steps:
         own = service["metadata"]
@@ -159,7 +187,7 @@ class EndpointsController:
                     metadata = owned[number]["metadata"]
                     metadata = {**metadata, "generation": metadata.get("generation", 0) + 1}
                     changed = {**owned[number], "metadata": metadata, "endpoints": listed, "ports": ports}
-                    self._store.update(SLICES, changed)
+                    self._write(self._store.update, SLICES, changed)
                 continue
             metadata = {
                 "generateName": f"{own['name']}-",
@@ -169,11 +197,12 @@ class EndpointsController:
                 "generation": 1,
             }
             yield 1
-            fresh = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": metadata}
-            self._store.create(SLICES, {**fresh, "addressType": "IPv4", "endpoints": listed, "ports": ports})
+            fresh: Object = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": metadata}
+            fresh |= {"addressType": "IPv4", "endpoints": listed, "ports": ports}
+            self._write(self._store.create, SLICES, fresh)
         for each in owned[len(parts) :]:
             yield 1
-            self._store.delete(SLICES, own["namespace"], each["metadata"]["name"])
+            self._write(self._store.delete, SLICES, own["namespace"], each["metadata"]["name"])
 
 
 def _target(pod: Object) -> Object:

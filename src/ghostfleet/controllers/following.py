@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
+from ghostfleet.controllers.repairing import is_overwritten
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.store import Store
@@ -97,7 +98,7 @@ class Followed(Generic[R]):
             self._begin(new)
         elif new is None:
             self.forget(old)
-        elif new["spec"] is not old["spec"]:
+        elif new["spec"] is not old["spec"] or is_overwritten(change):
             record = self._records.get(new["metadata"]["uid"])
             if record is not None:
                 record.look_at(new)

@@ -22,7 +22,8 @@ class WorkQueue(Generic[Key]):
 
     def __init__(self, clock: Clock, work: Callable[[Key], None]) -> None:
         self._clock = clock
-        self._work = work
+        #: Whose work it is, for the watchdog.
+        self.acts_for = self._work = work
         self._pending: dict[Key, None] = {}
         self._later: dict[Key, Handle] = {}
         self._handle: Handle | None = None

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from ghostfleet.api.podresources import ResourceList
 from ghostfleet.api.quotas import QUOTAS, counts_towards, matches_scopes, usage_of
+from ghostfleet.controllers.repairing import is_overwritten
 from ghostfleet.controllers.workers import Steps, Workers
 from ghostfleet.core.changes import Change, Object
+from ghostfleet.core.clock import SECOND
 from ghostfleet.core.listening import Ear
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.quantity import ZERO, add, sub
 from ghostfleet.core.store import Store
 
 __all__ = ["QuotaController"]
+
+#: Published: kube-controller-manager's --resource-quota-sync-period.
+_RESYNC = 300 * SECOND
 
 Key = tuple[str, str]
 
@@ -61,6 +66,9 @@ class QuotaController:
                 self._everything.open_if(self._used)
         elif old is None or old["spec"] != new["spec"]:
             self._begin(new)
+        elif is_overwritten(change):
+            # The controller of Kubernetes does not look at it, but goes through all quotas now and then.
+            self._workers.add_after((change.namespace, change.name), _RESYNC)
 
     def _begin(self, quota: Object) -> None:
         """Count all that is there."""

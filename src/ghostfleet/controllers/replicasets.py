@@ -23,6 +23,7 @@ from ghostfleet.controllers.pods import (
     restarts,
     with_condition,
 )
+from ghostfleet.controllers.repairing import wake_when_overwritten
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.workers import Steps, Workers, together
 from ghostfleet.core.changes import Change, Object
@@ -90,6 +91,7 @@ class ReplicaController:
         for owner in store.list(resource):
             self._workers.add((owner["metadata"]["namespace"], owner["metadata"]["name"]))
         store.listen(resource, self._notice)
+        wake_when_overwritten(store, resource, self._workers.add)
 
     def _notice(self, change: Change) -> None:
         new, old = change.new, change.old

@@ -45,7 +45,8 @@ class Workers(Generic[Key]):
         retry: ItemLimiter | None = None,
     ) -> None:
         self._clock = clock
-        self._sync = sync
+        #: Whose work it is, for the watchdog.
+        self.acts_for = self._sync = sync
         self._count = count
         self._client = client
         self._retry = retry or controller_limiter()
@@ -93,17 +94,22 @@ class Workers(Generic[Key]):
     def _run(self) -> None:
         self._handle = None
         queue, busy = self._queue, self._busy
-        # What is added from here on waits for the next turn, so that nobody is kept waiting by one busy controller.
-        for _ in range(len(queue)):
-            if self._count and len(busy) >= self._count:
-                return
-            key = queue.popleft()
-            self._queued.discard(key)
-            if self._client is None:
-                self._run_through(key)
-            else:
-                busy.add(key)
-                self._drive(key, self._sync(key), deque())
+        try:
+            # What is added from here on waits for the next turn, so that nobody is kept waiting by one busy controller.
+            for _ in range(len(queue)):
+                if self._count and len(busy) >= self._count:
+                    return
+                key = queue.popleft()
+                self._queued.discard(key)
+                if self._client is None:
+                    self._run_through(key)
+                else:
+                    busy.add(key)
+                    self._drive(key, self._sync(key), deque())
+        finally:
+            # A sync that failed unexpectedly must not take along what waits behind it.
+            if queue:
+                self._wake()
 
     def _run_through(self, key: Key) -> None:
         """Run a sync that never waits."""
@@ -130,6 +136,10 @@ class Workers(Generic[Key]):
         except ApiError:
             self._end(key)
             self._try_again(key)
+        except Exception:
+            # Nobody foresaw it; the key is free to be added again.
+            self._end(key)
+            raise
         else:
             self._end(key)
             self._succeed(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ghostfleet.api.verbs import Api
 from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.cronjobs import CronJobController
 from ghostfleet.controllers.daemonsets import DaemonSetController
@@ -18,7 +19,6 @@ from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.statefulsets import StatefulSetController
 from ghostfleet.controllers.volumes import EphemeralVolumeController, StorageProtection, VolumeController
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.store import Store
 from ghostfleet.stages.fleet import Fleet
 
 __all__ = ["Workloads"]
@@ -27,9 +27,10 @@ __all__ = ["Workloads"]
 class Workloads:
     """The workload controllers of one store, and what they share. The `fleet` knows which of its nodes are alive."""
 
-    def __init__(self, store: Store, profile: Profile, fleet: Fleet | None = None) -> None:
+    def __init__(self, api: Api, profile: Profile, fleet: Fleet | None = None) -> None:
+        store = api.store
         self.routes = PodRoutes(store)
-        self.creator = PodCreator(store)
+        self.creator = PodCreator(store, api.admission)
         nodes = NodeLifecycle(store, profile, vouching(fleet))
         if fleet is not None:
             fleet.leases.listen(lambda name, _alive: nodes.look_at(name))

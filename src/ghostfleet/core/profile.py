@@ -21,10 +21,16 @@ from ghostfleet.core.durations import parse_duration
 from ghostfleet.core.ratelimit import TokenBucket
 from ghostfleet.core.saturation import Meter, Meters
 
-__all__ = ["ClientLimit", "Figure", "Profile", "load_profile", "profile_names"]
+__all__ = ["ORIGINS", "ClientLimit", "Figure", "Profile", "load_profile", "profile_names"]
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DIRECTORY = Path(__file__).parent / "data" / "profiles"
+
+
+#: Where a figure can come from: what somebody wrote down (a default in source code, a documented value), what was
+#: measured, what was fitted to measurements of the whole, what was estimated for want of anything better, and what was
+#: chosen by design.
+ORIGINS = ("published", "measured", "fitted", "estimated", "chosen")
 
 
 class ClientLimit(NamedTuple):
@@ -33,6 +39,7 @@ class ClientLimit(NamedTuple):
     qps: float
     burst: int
     source: str
+    origin: str = ""
 
 
 class Figure(NamedTuple):
@@ -40,6 +47,8 @@ class Figure(NamedTuple):
 
     value: int | float | bool | str
     source: str
+    #: What kind of knowledge it is: one of ORIGINS, or "" in a profile of the user's own that does not say.
+    origin: str = ""
 
 
 class Profile:
@@ -67,7 +76,8 @@ class Profile:
         for name in changed:
             self._figure(name)
         figures = {
-            name: Figure(value, f"set in place of {self._figures[name].value}") for name, value in changed.items()
+            name: Figure(value, f"set in place of {self._figures[name].value}", "chosen")
+            for name, value in changed.items()
         }
         return Profile(self.name, self._clients, {**self._figures, **figures}, self._meters)
 

@@ -4,7 +4,8 @@ Objects are plain dicts, never changed once they are stored: a write makes new d
 the rest. A *resource* is named by its key (`pods`, `jobs.batch`); the store knows nothing else about kinds. Each
 write gets the next *revision*, which is also the object's resourceVersion, and is told to the listeners of its
 resource before the write returns; listeners must only take note, and act in a callback of the clock, so that all of
-them see all changes in one order. Writes of the status alone are most of all; who does not care for them is spared.
+them see all changes in one order. What happens when one of them fails is the clock's matter; where it goes on, the
+others are told all the same. Writes of the status alone are most of all; who does not care for them is spared.
 
 Whoever holds an object that is known to be what is stored may write without being checked: `replace` and `set_status`.
 Whoever made an object, and will not touch it again, may `add` it as it is.
@@ -240,8 +241,7 @@ class Store:
         bucket.put_status(namespace, name, new)
         change = Change(revision, resource, namespace, name, old, new)
         bucket.history.append(change)
-        for listener in bucket.told_of_status:
-            listener(change)
+        self._tell(bucket.told_of_status, change)
         return new
 
     def patch_status(self, resource: str, namespace: str, name: str, status: Object) -> Object:
@@ -315,8 +315,7 @@ class Store:
         bucket.drop(namespace, name)
         change = Change(revision, bucket.resource, namespace, name, last, None)
         bucket.history.append(change)
-        for listener in bucket.told:
-            listener(change)
+        self._tell(bucket.told, change)
         return change.shown_as("DELETED")
 
     def _commit(self, bucket: Bucket, namespace: str, name: str, old: Object | None, new: Object) -> Object:
@@ -326,9 +325,15 @@ class Store:
         bucket.put(namespace, name, old, new)
         change = Change(revision, bucket.resource, namespace, name, old, new)
         bucket.history.append(change)
-        for listener in bucket.told:
-            listener(change)
+        self._tell(bucket.told, change)
         return new
+
+    def _tell(self, audience: tuple[Listener, ...], change: Change) -> None:
+        for listener in audience:
+            try:
+                listener(change)
+            except Exception as error:
+                self.clock.failed(listener, error)
 
 
 _GIVEN = ("uid", "creationTimestamp", "resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds")

@@ -1,5 +1,8 @@
 """Access: how a kubeconfig says that its cluster is reached, and as whom.
 
+Several files count as one, as in kubectl: of entries with one name the first is taken, and so is the first current
+context; a path in an entry starts from the entry's own file.
+
 A user shows a bearer token (in the file, in another file, or told by a *credential plugin*, a program that clouds have
 kubectl run), a client certificate, or a name and password. This is written by hand because the client libraries that
 know kubeconfigs bring an HTTP client several times slower than the standard library's, which a scale test cannot use.
@@ -13,8 +16,9 @@ import ssl
 import subprocess
 import tempfile
 import urllib.parse
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 import yaml
@@ -27,17 +31,26 @@ _PLUGIN_PATIENCE_SECONDS = 60.0
 Entry = dict[str, Any]
 
 
-class Access:
-    """One context of a kubeconfig."""
+class _Found(NamedTuple):
+    """An entry, and the directory of the file that it stands in."""
 
-    def __init__(self, kubeconfig: Path, context: str = "") -> None:
-        self._file = kubeconfig
-        self._cluster, self._user = _chosen(kubeconfig, context)
+    entry: Entry
+    directory: Path
+
+
+class Access:
+    """One context of a kubeconfig, or of several files that make up one."""
+
+    def __init__(self, kubeconfig: Path | Sequence[Path], context: str = "") -> None:
+        #: The files, and the context that was chosen of them.
+        self.files = (kubeconfig,) if isinstance(kubeconfig, Path) else tuple(kubeconfig)
+        self.context, cluster, user = _chosen(self.files, context)
+        self._cluster, self._user, self._directory = cluster.entry, user.entry, user.directory
         self.url: str = str(self._cluster["server"]).rstrip("/")
         place = urllib.parse.urlsplit(self.url)
         self.host, self.port, self.prefix = place.hostname or "", place.port, place.path.rstrip("/")
         #: What certificates are checked with and shown; None for plain HTTP.
-        self.tls = _tls(kubeconfig, self._cluster, self._user) if place.scheme == "https" else None
+        self.tls = _tls(cluster, user) if place.scheme == "https" else None
         self._authorization: str | None = None
 
     def authorization(self) -> str:
@@ -54,9 +67,9 @@ class Access:
     def _shown(self) -> str:
         user = self._user
         if user.get("exec"):
-            token = _told_by_plugin(user["exec"], self._file.parent)
+            token = _plugin_token(user["exec"], self._directory)
         elif user.get("tokenFile"):
-            token = _read(self._file.parent / user["tokenFile"]).decode().strip()
+            token = _read(self._directory / user["tokenFile"]).decode().strip()
         else:
             token = user.get("token") or ""
         if token:
@@ -67,30 +80,51 @@ class Access:
         return ""
 
 
-def _chosen(kubeconfig: Path, context: str) -> tuple[Entry, Entry]:
-    """The cluster and user of a context, by default the current one."""
+def _chosen(files: Sequence[Path], context: str) -> tuple[str, _Found, _Found]:
+    """The name of a context, by default the current one, and its cluster and user."""
+    configs = _loaded(files)
+    place = ", ".join(map(str, files))
     try:
-        config = yaml.safe_load(kubeconfig.read_text())
-        wanted = context or config["current-context"]
-        chosen = _named(config["contexts"], wanted, "context")["context"]
-        cluster = _named(config["clusters"], chosen["cluster"], "cluster")["cluster"]
-        user = _named(config["users"], chosen["user"], "user")["user"]
-        return cluster, user or {}
-    except OSError as error:
-        raise ConnectionFailed(f"cannot read {kubeconfig}: {error.strerror}") from error
-    except (yaml.YAMLError, KeyError, TypeError) as error:
-        raise ConnectionFailed(f"{kubeconfig} is not a kubeconfig that can be used here: {error}") from error
+        wanted = context or next((each for _, config in configs if (each := config.get("current-context"))), "")
+        if not wanted:
+            raise ConnectionFailed(f"{place} has no current-context; name one by --context")
+        chosen = _named(configs, "contexts", wanted).entry
+        cluster = _named(configs, "clusters", chosen["cluster"])
+        if "server" not in cluster.entry:
+            raise ConnectionFailed(f"{place}: cluster {chosen['cluster']} has no server")
+        return wanted, cluster, _named(configs, "users", chosen["user"])
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ConnectionFailed(f"{place} is not a kubeconfig that can be used here: {error}") from error
 
 
-def _named(entries: list[Entry], name: str, sort: str) -> Entry:
-    for entry in entries or ():
+def _loaded(files: Sequence[Path]) -> list[tuple[Path, Entry]]:
+    """The files that there are, each with its directory; one must be."""
+    configs, problem = [], ""
+    for file in files:
+        try:
+            config = yaml.safe_load(file.read_text())
+        except OSError as error:
+            problem = problem or f"cannot read {file}: {error.strerror}"
+            continue
+        except (yaml.YAMLError, UnicodeError) as error:
+            raise ConnectionFailed(f"{file} is not a kubeconfig that can be used here: {error}") from error
+        if config is not None:
+            configs.append((file.parent, config))
+    if not configs:
+        raise ConnectionFailed(problem or f"{', '.join(map(str, files))} is not a kubeconfig: nothing is in it")
+    return configs
+
+
+def _named(configs: list[tuple[Path, Entry]], sort: str, name: str) -> _Found:
+    entries = [(directory, entry) for directory, config in configs for entry in config.get(sort) or ()]
+    for directory, entry in entries:
         if entry.get("name") == name:
-            return entry
-    known = ", ".join(str(entry.get("name")) for entry in entries or ()) or "none"
-    raise ConnectionFailed(f"the kubeconfig has no {sort} {name}; it has: {known}")
+            return _Found(entry[sort[:-1]] or {}, directory)
+    known = ", ".join(str(entry.get("name")) for _, entry in entries) or "none"
+    raise ConnectionFailed(f"the kubeconfig has no {sort[:-1]} {name}; it has: {known}")
 
 
-def _told_by_plugin(plugin: Entry, directory: Path) -> str:
+def _plugin_token(plugin: Entry, directory: Path) -> str:
     """The token that a credential plugin prints."""
     command = str(plugin["command"])
     version = str(plugin.get("apiVersion") or "client.authentication.k8s.io/v1")
@@ -115,13 +149,13 @@ def _told_by_plugin(plugin: Entry, directory: Path) -> str:
         raise ConnectionFailed(f"the credential plugin {command} gave no token: {error}") from None
 
 
-def _tls(kubeconfig: Path, cluster: Entry, user: Entry) -> ssl.SSLContext:
-    if cluster.get("insecure-skip-tls-verify"):
+def _tls(cluster: _Found, user: _Found) -> ssl.SSLContext:
+    if cluster.entry.get("insecure-skip-tls-verify"):
         context = ssl._create_unverified_context()
     else:
-        authority = _content(kubeconfig, cluster, "certificate-authority")
+        authority = _content(cluster, "certificate-authority")
         context = ssl.create_default_context(cadata=authority.decode() if authority else None)
-    certificate, key = _content(kubeconfig, user, "client-certificate"), _content(kubeconfig, user, "client-key")
+    certificate, key = _content(user, "client-certificate"), _content(user, "client-key")
     if certificate and key:
         # The ssl module reads certificates from files only; the file is private and gone at once.
         handle, name = tempfile.mkstemp()
@@ -134,11 +168,12 @@ def _tls(kubeconfig: Path, cluster: Entry, user: Entry) -> ssl.SSLContext:
     return context
 
 
-def _content(kubeconfig: Path, entry: Entry, field: str) -> bytes | None:
+def _content(found: _Found, field: str) -> bytes | None:
     """A certificate or key that a kubeconfig holds or points to."""
+    entry = found.entry
     if entry.get(f"{field}-data"):
         return base64.b64decode(entry[f"{field}-data"])
-    return _read(kubeconfig.parent / entry[field]) if entry.get(field) else None
+    return _read(found.directory / entry[field]) if entry.get(field) else None
 
 
 def _read(path: Path) -> bytes:

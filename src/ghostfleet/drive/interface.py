@@ -98,6 +98,11 @@ class Facts:
     dispatcher: str = ""
     #: What else makes a cluster of ghostfleet's what it is: schedulers and their configuration, stages ...
     made: Mapping[str, Any] = field(default_factory=dict)
+    #: What tells it from every other cluster: the uid of its namespace kube-system; "" where that cannot be read.
+    uid: str = ""
+    #: The kubeconfig and the context by which it was reached; "" where none was needed.
+    kubeconfig: str = ""
+    context: str = ""
 
 
 class Cluster(Protocol):

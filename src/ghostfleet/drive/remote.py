@@ -8,6 +8,7 @@ be scaled, or else real time.
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import urllib.parse
 from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -53,6 +54,9 @@ class Remote:
             profile=about.get("profile", ""),
             dispatcher=about.get("dispatcher", ""),
             made={name: about[name] for name in _MADE if about.get(name)},
+            uid=_uid(connection),
+            kubeconfig=os.pathsep.join(str(file.absolute()) for file in access.files),
+            context=access.context,
         )
 
     def now(self) -> int:
@@ -143,6 +147,14 @@ def _about(connection: Connection) -> Object:
     except Refused:
         return {}
     return about if "ghostfleet" in about else {}
+
+
+def _uid(connection: Connection) -> str:
+    """What tells a cluster from all others; "" where whoever asks may not read it."""
+    try:
+        return str(connection.get("/api/v1/namespaces/kube-system")["metadata"]["uid"])
+    except Refused:
+        return ""
 
 
 def _served(connection: Connection, api_version: str) -> list[Object]:

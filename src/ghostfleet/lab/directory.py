@@ -18,11 +18,22 @@ from typing import IO, Any, cast
 import orjson
 
 from ghostfleet.lab.errors import LabError
+from ghostfleet.lab.ownfiles import OwnFiles
 from ghostfleet.lab.records import Run, Sample, Submission
 
 __all__ = ["Journal", "RunDirectory", "Timeline"]
 
 _RESULTS = ("sampled.json", "timeline.jsonl", "gpus.jsonl", "times.csv", "general.png", "detailed.png", "report.html")
+_FILES = ("run.json", "submitted.json", "submitted.journal", *_RESULTS)
+
+
+#: Steps that not every workload goes through.
+_STOOD_IN_FOR = (
+    "firstEvictionTimestamp",
+    "firstPVCBindRequestTimestamp",
+    "firstPVCBindTimestamp",
+    "backendJobCreatedTimestamp",
+)
 
 
 class RunDirectory:
@@ -30,6 +41,8 @@ class RunDirectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        #: Which files in it are ours.
+        self.own = OwnFiles(path)
 
     # -- being there -------------------------------------------------------------------------------------------------
 
@@ -40,6 +53,14 @@ class RunDirectory:
         except OSError as error:
             raise LabError(f"cannot use {self.path} as output directory: {error.strerror}") from error
 
+    def check_own(self) -> None:
+        """Raise a LabError when a file that a run would write is somebody else's."""
+        self.own.check(_FILES)
+
+    def claim(self) -> None:
+        """Take for ours all files that a run writes."""
+        self.own.claim(_FILES, force=True)
+
     def require(self) -> None:
         """A directory that is read from must exist."""
         if not self.path.is_dir():
@@ -47,8 +68,9 @@ class RunDirectory:
 
     def clear(self) -> None:
         """Forget an earlier run."""
-        for name in ("run.json", "submitted.json", "submitted.journal", *_RESULTS):
+        for name in _FILES:
             (self.path / name).unlink(missing_ok=True)
+        self.own.forget()
 
     # -- what was asked for ------------------------------------------------------------------------------------------
 
@@ -106,14 +128,14 @@ class RunDirectory:
             raise LabError(f"there are no samples in {self.path} yet; `ghostfleet sample -o {self.path}` takes them")
         if not isinstance(found, list) or not all(isinstance(each, dict) and "jobName" in each for each in found):
             raise LabError(f"{self.path / 'sampled.json'} is not a list of samples")
-        return cast("list[Sample]", found)
+        return [_without_stand_ins(cast("dict[str, Any]", each)) for each in found]
 
     def earlier_samples(self) -> list[Sample]:
         """What the last sample saw, or nothing."""
         return self.samples() if (self.path / "sampled.json").exists() else []
 
     def write_samples(self, samples: Iterable[Sample]) -> None:
-        self._write("sampled.json", list(samples))
+        self._write("sampled.json", [_with_stand_ins(each) for each in samples])
 
     def timeline(self) -> Timeline:
         """Where a recorder writes marks as it goes."""
@@ -187,6 +209,23 @@ class RunDirectory:
             except orjson.JSONDecodeError as error:
                 raise LabError(f"{path}: line {number}, column {error.colno}: {error.msg}") from None
         return found
+
+
+def _with_stand_ins(sample: Sample) -> dict[str, Any]:
+    """A sample as it is written: a step that was not seen has the time of the scheduling decision, as in Run:ai's tool.
+
+    The plotter of that tool cannot read a time that is missing. `standIns` names such steps.
+    """
+    written = cast("dict[str, Any]", sample)
+    decided = sample.get("podSchedulingDecisionTimestamp")
+    missing = [step for step in _STOOD_IN_FOR if written.get(step) is None] if decided else []
+    return {**written, **dict.fromkeys(missing, decided), "standIns": missing} if missing else written
+
+
+def _without_stand_ins(written: dict[str, Any]) -> Sample:
+    for step in written.pop("standIns", ()):
+        written[step] = None
+    return cast("Sample", written)
 
 
 class _Added:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
 from ghostfleet.core.changes import Object
@@ -89,9 +89,9 @@ class _Pod(NamedTuple):
 class Occupancy:
     """See the module's words. `owns` says whether a pod is of the run."""
 
-    def __init__(self, cluster: Cluster, namespace: str, owns: Callable[[Object], bool]) -> None:
+    def __init__(self, cluster: Cluster, namespaces: Collection[str], owns: Callable[[Object], bool]) -> None:
         self._cluster = cluster
-        self._namespace = namespace
+        self._namespaces = sorted(namespaces)
         self._owns = owns
         self._nodes: dict[str, _Node] = {}
         self._pods: dict[str, _Pod] = {}
@@ -118,7 +118,8 @@ class Occupancy:
         if not self._cluster.facts.ghostfleet:
             self.whole = await self._may_see_all()
         self._stops.append(self._cluster.watch(NODES, "", "", self.see_node))
-        self._stops.append(self._cluster.watch(PODS, "" if self.whole else self._namespace, "", self.see_pod))
+        for namespace in [""] if self.whole else self._namespaces:
+            self._stops.append(self._cluster.watch(PODS, namespace, "", self.see_pod))
 
     async def _may_see_all(self) -> bool:
         try:

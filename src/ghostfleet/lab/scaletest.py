@@ -16,6 +16,7 @@ from ghostfleet.core.clock import SECOND, WallClock
 from ghostfleet.core.saturation import Saturated, saturated_since
 from ghostfleet.drive.interface import Cluster
 from ghostfleet.lab.directory import RunDirectory
+from ghostfleet.lab.mix import Workload
 from ghostfleet.lab.occupancy import Occupancy
 from ghostfleet.lab.plan import Plan
 from ghostfleet.lab.progress import Progress
@@ -23,7 +24,7 @@ from ghostfleet.lab.recorder import Recorder
 from ghostfleet.lab.records import Run
 from ghostfleet.lab.sample import Sampled, sample
 from ghostfleet.lab.submit import Submitter
-from ghostfleet.lab.types import WorkloadType
+from ghostfleet.stages.distributions import parse_distribution
 
 __all__ = ["Tested", "follow", "patience_of", "scale_test"]
 
@@ -52,10 +53,15 @@ class Tested:
 
 def patience_of(plan: Plan) -> int:
     """How long nothing may change before a test gives up, in microseconds of cluster time."""
-    from ghostfleet.stages.distributions import parse_distribution
+    workloads = plan.workloads()
+    return _LEAST_PATIENCE + max(_longest(each) for each in (workloads if plan.mix else workloads[:1]))
 
-    longest = parse_distribution(plan.spans)(_LONG_DRAW) if plan.spans else 0
-    return _LEAST_PATIENCE + longest
+
+def _longest(workload: Workload) -> int:
+    """How long its pods run, or where each of them draws for itself, hardly any does."""
+    if workload.duration is not None:
+        return workload.duration
+    return parse_distribution(workload.runtime)(_LONG_DRAW) if workload.runtime else 0
 
 
 async def scale_test(
@@ -67,15 +73,14 @@ async def scale_test(
 ) -> Tested:
     """Submit a run, record it until it has ended, and sample it. Ctrl-C keeps what was seen until then."""
     wall, began = WallClock(start=0), cluster.now()
-    plan, run = submitter.plan, submitter.run
-    kind = plan.workload
+    run = submitter.run
     before = await cluster.saturation()
-    async with _recording(cluster, directory, run, kind) as recorder:
+    async with _recording(cluster, directory, run, submitter.workloads) as recorder:
         await submitter.submit()
-        gave_up = not await _wait(cluster, recorder, submitter.submitted, progress, kind, patience)
+        gave_up = not await _wait(cluster, recorder, submitter.submitted, progress, patience)
     run.limits = await _limits(cluster, before)
     marks = dict(recorder.marks())
-    sampled = await sample(cluster, directory, kind, events=plan.pvc, marks=marks)
+    sampled = await sample(cluster, directory, run.kinds(), events=run.pvc, marks=marks)
     real = wall.now()
     run.labSeconds = real / SECOND
     directory.write_run(run)
@@ -91,19 +96,17 @@ async def scale_test(
     )
 
 
-async def follow(
-    cluster: Cluster, directory: RunDirectory, run: Run, kind: WorkloadType, progress: Progress, patience: int
-) -> bool:
+async def follow(cluster: Cluster, directory: RunDirectory, run: Run, progress: Progress, patience: int) -> bool:
     """Record a run that another process submits, until it has ended; false when nothing changed any more."""
     before = await cluster.saturation()
-    async with _recording(cluster, directory, run, kind) as recorder:
+    async with _recording(cluster, directory, run, run.workloads()) as recorder:
         while (current := directory.run() or run).state != "submitted":
             progress.begin("following", run.count)
-            progress.advance(recorder.finished if kind.ends else recorder.running, _note(recorder))
+            progress.advance(recorder.settled, _note(recorder))
             recorder.write()
             await cluster.sleep(_STEP)
         count = len([each for each in directory.submissions() if not each.error])
-        settled = await _wait(cluster, recorder, count, progress, kind, patience)
+        settled = await _wait(cluster, recorder, count, progress, patience)
     current.limits = await _limits(cluster, before)
     directory.write_run(current)
     return settled
@@ -111,12 +114,12 @@ async def follow(
 
 @asynccontextmanager
 async def _recording(
-    cluster: Cluster, directory: RunDirectory, run: Run, kind: WorkloadType
+    cluster: Cluster, directory: RunDirectory, run: Run, workloads: Sequence[Workload]
 ) -> AsyncIterator[Recorder]:
     """Record the steps of a run's workloads and the use of the cluster's GPUs, and write both down."""
     timeline = directory.timeline()
-    recorder = Recorder(cluster, run.run, run.namespace, kind, kind.pods(run.workers), timeline)
-    occupancy = Occupancy(cluster, run.namespace, recorder.owns)
+    recorder = Recorder(cluster, run.run, workloads, timeline)
+    occupancy = Occupancy(cluster, {each.namespace for each in workloads}, recorder.owns)
     try:
         await recorder.start(claims=run.pvc)
         await occupancy.start()
@@ -137,16 +140,14 @@ async def _limits(cluster: Cluster, before: Sequence[Saturated] | None) -> list[
     return [each.written() for each in saturated_since(before, after)]
 
 
-async def _wait(
-    cluster: Cluster, recorder: Recorder, count: int, progress: Progress, kind: WorkloadType, patience: int
-) -> bool:
+async def _wait(cluster: Cluster, recorder: Recorder, count: int, progress: Progress, patience: int) -> bool:
     """Let time pass until all workloads are where they stay; false when nothing changed for too long."""
-    progress.begin("waiting for workloads to end" if kind.ends else "waiting for workloads to run", count)
+    progress.begin("waiting for workloads to end or to stay", count)
     began = cluster.now()
     while not recorder.done(count):
         if cluster.now() - max(recorder.changed, began) > patience:
             return False
-        progress.advance(recorder.finished if kind.ends else recorder.running, _note(recorder))
+        progress.advance(recorder.settled, _note(recorder))
         recorder.write()
         await cluster.sleep(_STEP)
     progress.advance(count, _note(recorder))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,8 @@ __all__ = ["FILE_NAME", "PREFIX", "Given", "Settings", "read_settings", "setting
 
 FILE_NAME = "ghostfleet.toml"
 PREFIX = "GHOSTFLEET_"
+#: Variables of the project's own tests, which commands leave alone.
+_OF_TESTS = f"{PREFIX}TESTS_"
 
 #: A command by its words, `("nodes", "add")`.
 Command = tuple[str, ...]
@@ -61,12 +64,23 @@ def read_settings(files: list[Path], environment: Mapping[str, str], options: Op
     settings = Settings()
     for file in files:
         _read_file(file, options, settings)
+    known = set()
     for command, names in options.items():
         for name in names:
             for variable in _variables(command, name):
+                known.add(variable)
                 if environment.get(variable):
                     settings.set(command, name, Given(environment[variable], variable))
+    _refuse_unknown(environment, known)
     return settings
+
+
+def _refuse_unknown(environment: Mapping[str, str], known: set[str]) -> None:
+    for variable in environment:
+        if variable.startswith(PREFIX) and not variable.startswith(_OF_TESTS) and variable not in known:
+            near = get_close_matches(variable, known, 1)
+            guess = f"did you mean {near[0]}? " if near else ""
+            raise LabError(f"{variable}: unknown setting; {guess}`ghostfleet config show` lists those that exist")
 
 
 def _variables(command: Command, option: str) -> tuple[str, str]:

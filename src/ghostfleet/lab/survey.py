@@ -40,6 +40,7 @@ class Survey:
             "nodes": self.nodes,
             "gpus": self.gpus,
             "gpuProducts": dict(sorted(self.products.items())),
+            **({"uid": facts.uid, "kubeconfig": facts.kubeconfig, "context": facts.context} if facts.uid else {}),
         }
 
 

@@ -80,8 +80,9 @@ def fidelity_page(published: Sequence[Comparison], compared: Sequence[Compared],
         "# Fidelity",
         "How near does the embedded cluster come to real ones? This page is made by one command, which measures both "
         f"and prints the same tables:\n\n```\n{command}\n```",
-        "Times are seconds of cluster time. Nothing is fitted to those of the real control plane: [stress tests]"
-        "(stress.md) says from which causes ours come, and the profile `kubernetes` where each figure was read.",
+        "Times are seconds of cluster time. No figure was fitted to the runs on the real control plane; of the models "
+        "that are compared with published times, four are fitted, and [stress tests](stress.md) says which and what "
+        "that is worth. `ghostfleet profiles show kubernetes` prints where each figure comes from.",
         *_against_real(compared, lines),
         *_against_published(published),
     ]

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from importlib import resources
 from string import Template
 
 from ghostfleet import __version__
 from ghostfleet.lab.records import Run
 from ghostfleet.report.breakdown import break_down
+from ghostfleet.report.classes import ClassFigures, class_section
 from ghostfleet.report.markup import Markup, element, embedded, joined
 from ghostfleet.report.payload import chart_data
 from ghostfleet.report.phases import Measured
@@ -35,8 +37,10 @@ from ghostfleet.report.usage import Usage
 __all__ = ["report_page"]
 
 
-def report_page(measured: Measured, run: Run | None, usage: Usage | None = None) -> str:
-    """The text of the file."""
+def report_page(
+    measured: Measured, run: Run | None, usage: Usage | None = None, classes: Sequence[ClassFigures] = ()
+) -> str:
+    """The text of the file; `classes` are those of a run's mix."""
     over = slices(measured.workloads) if len(measured.workloads) else None
     data = chart_data(measured, over, usage) if over is not None else None
     breakdown = break_down(measured)
@@ -52,6 +56,7 @@ def report_page(measured: Measured, run: Run | None, usage: Usage | None = None)
         breakdown=breakdown_bars(breakdown) if breakdown else element("p", "Nothing has been scheduled yet."),
         why=limit_table(run, usage),
         phases=phase_table(measured.figures),
+        classes=class_section(classes),
         charts=_charts(data is not None, usage),
         slowest=slowest_table(measured),
         problems=problem_table(measured),

@@ -13,6 +13,7 @@ import numpy as np
 from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.records import Run, Sample
+from ghostfleet.report.classes import ClassFigures, class_column, class_figures
 from ghostfleet.report.figures import PLOTS, Plot, can_draw, figure_png, rows_of
 from ghostfleet.report.page import report_page
 from ghostfleet.report.phases import Counts, Measured, PhaseFigures, measure
@@ -43,6 +44,8 @@ class Summary:
     limits: Sequence[HeldUp]
     #: All that made the run; None where there is no record of it.
     run: Run | None
+    #: The classes of a run's mix; none where it has no mix.
+    classes: Sequence[ClassFigures] = ()
 
     def as_json(self) -> dict[str, Any]:
         made = self.run.written() if self.run is not None else None
@@ -55,6 +58,7 @@ class Summary:
             "modelledLimits": knows_limits(self.run),
             "files": [str(path) for path in self.files],
             "notes": list(self.notes),
+            **({"classes": [each.as_json() for each in self.classes]} if self.classes else {}),
         }
 
 
@@ -65,14 +69,16 @@ def write_report(
     skip_errors: bool = True,
     head: int | None = None,
     tail: int | None = None,
+    force: bool = False,
 ) -> Summary:
     """Write the report of a run into its directory. Raises LabError when there is nothing to report from."""
     submitted, samples, run = directory.require_submissions(), directory.samples(), directory.run()
     joined = join(submitted, samples)
     measured = measure(joined, skip_errors=skip_errors, head=head, tail=tail)
     usage = _usage(directory, samples, joined, run)
+    classes = class_figures(measured, submitted)
     notes: list[str] = []
-    contents: dict[str, bytes] = {"times.csv": times_csv(measured).encode()}
+    contents: dict[str, bytes] = {"times.csv": times_csv(measured, class_column(measured, submitted)).encode()}
     for plot in plots:
         if not can_draw():
             notes.append(_NO_PICTURES)
@@ -81,14 +87,15 @@ def write_report(
             contents[f"{plot}.png"] = figure_png(plot, measured)
         else:
             notes.append(f"{plot}.png was not drawn: no workload went through a phase that it shows")
-    contents["report.html"] = report_page(measured, run, usage).encode()
+    contents["report.html"] = report_page(measured, run, usage, classes).encode()
+    directory.own.claim(contents, force=force)
     files = [_written(directory.path / name, content) for name, content in contents.items()]
     figures = run_figures(measure(joined) if head or tail else measured, usage)
     if run is not None and run.state == "submitted":
         # Nobody else writes it any more.
         run.figures = figures
         directory.write_run(run)
-    return Summary(measured.counts, measured.figures, files, notes, figures, held_up(run, usage), run)
+    return Summary(measured.counts, measured.figures, files, notes, figures, held_up(run, usage), run, classes)
 
 
 def run_figures(measured: Measured, usage: Usage | None) -> dict[str, Any]:

@@ -152,6 +152,8 @@ class Runner:
         self._store = store
         self._clock = clock
         self._scheduler = scheduler
+        #: Whose decisions they are, for the watchdog.
+        self.acts_for = scheduler.schedule
         self._recorder = Recorder(store, scheduler.name)
         self._handle: Handle | None = None
         self._pending: dict[tuple[str, str], None] = {}

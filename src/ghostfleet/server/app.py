@@ -103,7 +103,7 @@ class App:
         path = request.path
         parts = segments(path)
         if not path.startswith("/api") and is_public(path):
-            return _public(request, parts)
+            return self._public(request, parts)
         user = self._user(request.authorization)
         if parts is None:
             return page_not_found()
@@ -125,6 +125,17 @@ class App:
         finally:
             self._counters.count(verb, found[0].key, code)
         return answer
+
+    def _public(self, request: Request, parts: list[str] | None) -> Answer:
+        """Health and version, which need no token."""
+        if parts == ["version"]:
+            if request.method not in _READING:
+                raise method_not_allowed()
+            return version_answer()
+        # The real server knows no health path with a slash at its end.
+        if not parts or request.path.endswith("/"):
+            return page_not_found()
+        return health_answer(parts, self._api.clock, verbose="verbose" in request.query) or page_not_found()
 
     def _user(self, authorization: str) -> User:
         if not authorization and self._anonymous is not None:
@@ -151,18 +162,6 @@ class App:
         if known is None or known.custom:
             return page_not_found()
         raise no_such_resource()
-
-
-def _public(request: Request, parts: list[str] | None) -> Answer:
-    """Health and version, which need no token."""
-    if parts == ["version"]:
-        if request.method not in _READING:
-            raise method_not_allowed()
-        return version_answer()
-    # The real server knows no health path with a slash at its end.
-    if not parts or request.path.endswith("/"):
-        return page_not_found()
-    return health_answer(parts, verbose="verbose" in request.query) or page_not_found()
 
 
 def _mistake(request: Request, error: Exception) -> Answer:

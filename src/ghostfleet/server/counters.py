@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ghostfleet.api.verbs import Api
+from ghostfleet.core.clock import Clock, WallClock
 from ghostfleet.server.responses import Answer
 from ghostfleet.server.streams import Streams
 
@@ -44,6 +45,26 @@ def _cluster_lines(api: Api, streams: Streams) -> Iterator[str]:
         yield f'apiserver_storage_objects{{resource="{resource}"}} {api.store.count(resource)}'
     yield from _header("ghostfleet_store_revision", "counter", "The newest revision: how many writes there were.")
     yield f"ghostfleet_store_revision {api.store.revision}"
+    yield from _clock_lines(api.clock)
+
+
+def _clock_lines(clock: Clock) -> Iterator[str]:
+    yield from _header("ghostfleet_clock_callbacks_total", "counter", "Callbacks that the clock was asked for.")
+    yield f"ghostfleet_clock_callbacks_total {clock.armed}"
+    if not isinstance(clock, WallClock):
+        return
+    yield from _header("ghostfleet_clock_lag_seconds", "gauge", "Real seconds by which the clock is behind.")
+    yield f"ghostfleet_clock_lag_seconds {clock.lag()[0]:.6f}"
+    watchdog = clock.watchdog
+    yield from _header("ghostfleet_component_failures_total", "counter", "Unexpected exceptions by component.")
+    for component, count in sorted(watchdog.failures.items()):
+        yield f'ghostfleet_component_failures_total{{component="{component}"}} {count}'
+    yield from _header("ghostfleet_slow_callbacks_total", "counter", "Callbacks that took over a second, by component.")
+    for component, (count, _) in sorted(watchdog.slow.items()):
+        yield f'ghostfleet_slow_callbacks_total{{component="{component}"}} {count}'
+    yield from _header("ghostfleet_slowest_callback_seconds", "gauge", "The longest of the slow callbacks.")
+    for component, (_, longest) in sorted(watchdog.slow.items()):
+        yield f'ghostfleet_slowest_callback_seconds{{component="{component}"}} {longest:.3f}'
 
 
 def _header(name: str, sort: str, meaning: str) -> tuple[str, str]:

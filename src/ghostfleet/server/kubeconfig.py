@@ -20,7 +20,7 @@ import yaml
 
 from ghostfleet.server.secretfile import write_secret
 
-__all__ = ["KubeconfigError", "default_path", "entry_name", "merge", "remove", "render", "write"]
+__all__ = ["KubeconfigError", "default_path", "entry_name", "kubeconfig_files", "merge", "remove", "render", "write"]
 
 _LISTS = ("clusters", "users", "contexts")
 
@@ -52,8 +52,13 @@ def render(name: str, server_url: str, token: str, ca_pem: bytes | None) -> dict
 
 def default_path(environment: Mapping[str, str]) -> Path:
     """The file kubectl would change: the first of KUBECONFIG, else `~/.kube/config`."""
-    listed = [path for path in environment.get("KUBECONFIG", "").split(os.pathsep) if path]
-    return Path(listed[0]) if listed else Path("~/.kube/config").expanduser()
+    return kubeconfig_files(environment)[0]
+
+
+def kubeconfig_files(environment: Mapping[str, str]) -> list[Path]:
+    """The files kubectl would read, which count as one config."""
+    listed = [Path(path) for path in environment.get("KUBECONFIG", "").split(os.pathsep) if path]
+    return listed or [Path("~/.kube/config").expanduser()]
 
 
 def write(path: Path, config: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 import urllib.error
 import urllib.request
@@ -10,8 +11,7 @@ from typing import Any
 import orjson
 import yaml
 
-from ghostfleet.core.clock import WallClock
-from ghostfleet.core.timestamps import age, parse_rfc3339
+from ghostfleet.server.health import CLOCK, COMPONENTS
 from ghostfleet.server.instances import Instance, Record
 
 __all__ = ["SurveyError", "survey"]
@@ -27,21 +27,29 @@ class SurveyError(Exception):
 def survey(instance: Instance, record: Record) -> dict[str, Any]:
     """Facts about a running cluster, in the order in which a person wants them."""
     asked = _Client(instance, record)
-    running = WallClock().now() - parse_rfc3339(record.started) if record.clock == "wall" else None
     facts: dict[str, Any] = {
         "name": record.name,
-        "state": "ready" if asked.text("/readyz") == "ok" else "not ready",
+        "state": _state(asked.readiness()),
         "url": record.url,
         "version": record.version,
         "runtime": record.runtime,
         "clock": record.clock,
-        "started": record.started + (f" ({age(running)} ago)" if running is not None else ""),
+        "started": record.started,
         "pid": record.pid,
         "kubeconfig": str(instance.kubeconfig),
     }
     for name, path in _COUNTED.items():
         facts[name] = asked.count(path)
     return facts
+
+
+def _state(readiness: str) -> str:
+    """One line for what `/readyz` says."""
+    if readiness == "ok":
+        return "ready"
+    wrong = dict(re.findall(r"^\[-\](\S+) failed: (.*)$", readiness, re.MULTILINE))
+    failed = f"failed: {wrong[COMPONENTS]}" if COMPONENTS in wrong else ""
+    return "; ".join(filter(None, (failed, wrong.get(CLOCK)))) or "not ready"
 
 
 class _Client:
@@ -56,7 +64,17 @@ class _Client:
         except (OSError, yaml.YAMLError, KeyError, IndexError, TypeError, ssl.SSLError) as error:
             raise SurveyError(f"cannot read {instance.kubeconfig}: {error}") from error
         self._url = record.url
+        self._log = instance.log
         self._name = record.name
+
+    def readiness(self) -> str:
+        try:
+            return self.text("/readyz")
+        except SurveyError as error:
+            # A server that is not ready answers with an error, and says why.
+            if isinstance(error.__cause__, urllib.error.HTTPError):
+                return error.__cause__.read().decode()
+            raise
 
     def text(self, path: str) -> str:
         request = urllib.request.Request(self._url + path, headers={"Authorization": f"Bearer {self._token}"})
@@ -65,7 +83,8 @@ class _Client:
                 body: bytes = answer.read()
                 return body.decode()
         except (OSError, urllib.error.URLError) as error:
-            raise SurveyError(f"cluster {self._name} does not answer at {self._url}: {error}") from error
+            log = f"; {self._log} may say why" if self._log.exists() else ""
+            raise SurveyError(f"cluster {self._name} does not answer at {self._url}: {error}{log}") from error
 
     def count(self, path: str) -> int:
         page = orjson.loads(self.text(f"{path}?limit=1"))

@@ -4,9 +4,9 @@ Stages are *loaded* from files in which KWOK keeps them (several documents; thos
 configuration of KWOK itself, are left out with a note), from directories of such files, or by the names of the *sets*
 that come with Ghostfleet: `fast` without delays, `general` with delays that objects can set by annotation, `chaos`,
 which makes things fail that ask for it by label, `stress`, whose pods take about ten seconds to start and ten to end,
-and `kind`, in which containers that start together on a node slow each other down. Several sources can be joined with
-`+`, as in `fast+chaos`; a file or directory that is called like a set is written `./fast`. A stage of the same name for
-the same kind replaces one that came before it.
+and `kind`, which is `general` but that containers that start together on a node slow each other down. Several sources
+can be joined with `+`, as in `fast+chaos`; a file or directory that is called like a set is written `./fast`. A stage
+of the same name for the same kind replaces one that came before it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ __all__ = ["StageSet", "built_in_sets", "join", "load_stages", "stage_definition
 
 _DATA = Path(__file__).parent / "data"
 _SETS = ("chaos", "fast", "general", "kind", "stress")
+#: Sets that hold only what is different from another.
+_BASES = {"kind": "general"}
 _ENDINGS = (".yaml", ".yml", ".json")
 _NOT_STAGES = "kustomization"
 
@@ -98,6 +100,8 @@ def _places(source: str | Path | Iterable[str | Path]) -> list[Path]:
         return [Path(source)]
     places = []
     for part in source.split("+"):
+        if part in _BASES:
+            places.append(_DATA / _BASES[part])
         path = _DATA / part if part in _SETS else Path(part)
         if not path.exists():
             raise StageError(f"{part}: neither a file or directory nor one of the sets {', '.join(_SETS)}")

@@ -25,6 +25,7 @@ from ghostfleet.stages.leases import Leases
 from ghostfleet.stages.performing import Performer, Recorder
 from ghostfleet.stages.player import Player
 from ghostfleet.stages.pods import NodeRules, PodRules
+from ghostfleet.stages.readiness import Readiness
 from ghostfleet.stages.settings import Settings
 from ghostfleet.stages.stage import Stage
 from ghostfleet.stages.templating import Surroundings
@@ -61,6 +62,7 @@ class Fleet:
         surroundings = Surroundings(clock, self._addresses, self._nodes.node, f"v{settings.compatibility}.0")
         behaviour = Behaviour(store, streams.seed, self._warn, commands=settings.commands)
         self._pods = PodRules(store, settings, self._nodes, self._addresses, capacity, behaviour, recorder)
+        Readiness(store, self._pods.may_play)
         performer = Performer(api, surroundings, recorder)
         rng = streams.stream("stages")
         self.player = Player(api, performer, rng, self._warn, reevaluate=settings.reevaluate)
@@ -72,6 +74,8 @@ class Fleet:
         for pod in store.list("pods"):
             self._pods.adopt(pod)
         self._loaded = self._complete(stages)
+        self._applied: list[Stage] = []
+        self._running = True
         self.player.set_stages(self._loaded)
         AppliedStages(store, settings.compatibility, self._warn, self._apply)
 
@@ -88,6 +92,13 @@ class Fleet:
         """A node that failed goes on."""
         self._nodes.recover(name)
 
+    def scaled(self, running: bool) -> None:
+        """KWOK's controller is scaled to zero, so that another one can play nodes and pods, or back."""
+        if running != self._running:
+            self._running = running
+            self.leases.pause(not running)
+            self._set_stages()
+
     def _complete(self, stages: StageSet | str | Path | Iterable[str | Path]) -> list[Stage]:
         compatibility = self.settings.compatibility
         if not isinstance(stages, StageSet):
@@ -103,7 +114,11 @@ class Fleet:
         return chosen
 
     def _apply(self, applied: list[Stage]) -> None:
-        self.player.set_stages(join([*self._loaded, *applied]))
+        self._applied = applied
+        self._set_stages()
+
+    def _set_stages(self) -> None:
+        self.player.set_stages(join([*self._loaded, *self._applied]) if self._running else ())
 
     def _warn(self, message: str) -> None:
         if message not in self.problems and len(self.problems) < _MOST_PROBLEMS:

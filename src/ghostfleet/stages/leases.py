@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from ghostfleet.core.changes import Object
+from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND, Handle
 from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import rfc3339_micro
@@ -39,6 +39,9 @@ class Leases:
         self._listeners: list[Callable[[str, bool], None]] = []
         self._noted: dict[str, None] = {}
         self._handle: Handle | None = None
+        self._paused = False
+        if mode != "off":
+            store.listen(LEASES, self._notice, status=False)
 
     def listen(self, listener: Callable[[str, bool], None]) -> None:
         """Tell `listener(name, alive)` when a node fails or recovers."""
@@ -84,6 +87,11 @@ class Leases:
             self._note(name)
             self._tell(name, True)
 
+    def pause(self, paused: bool) -> None:
+        """Leave the writing of leases to somebody else, or take it up again."""
+        self._paused = paused
+        self.write_all()
+
     def write_all(self) -> None:
         """Let every lease show what it should."""
         for name in self._alive:
@@ -99,10 +107,14 @@ class Leases:
         return now - (now - self._start) % self._period
 
     def _renew(self) -> None:
-        self._handle = None
+        self._handle = self._store.clock.call_later(self._period, self._renew) if self._alive else None
         self.write_all()
-        if self._alive:
-            self._handle = self._store.clock.call_later(self._period, self._renew)
+
+    def _notice(self, change: Change) -> None:
+        """A lease that somebody has deleted or set back is right again when it would be renewed."""
+        lost = change.old is not None and (change.new is None or _renewal(change.new) < _renewal(change.old))
+        if lost and change.namespace == _NAMESPACE and change.name in self._alive:
+            self._store.clock.call_later(self._period, self._note, change.name)
 
     def _note(self, name: str) -> None:
         """Write a lease soon: whoever calls here may have been told of a change just now."""
@@ -120,11 +132,14 @@ class Leases:
         """Let a lease show when it was renewed; one that is not there, or not this node's, is made."""
         node = self._store.find("nodes", "", name)
         renewed = self.renewed(name)
-        if node is None or renewed is None:
+        if self._paused or node is None or renewed is None:
             return
         lease = self._store.find(LEASES, _NAMESPACE, name)
         if lease is None:
-            self._store.create(LEASES, self._lease(node))
+            if self._has_place():
+                self._store.create(LEASES, self._lease(node))
+            elif self._mode == "lazy":
+                self._store.clock.call_later(self._period, self._note, name)
             return
         time = rfc3339_micro(renewed)
         owners = lease["metadata"].get("ownerReferences") or []
@@ -132,8 +147,13 @@ class Leases:
             fresh = self._lease(node)
             fresh["metadata"] = {**lease["metadata"], "ownerReferences": fresh["metadata"]["ownerReferences"]}
             self._store.update(LEASES, fresh)
-        elif (lease.get("spec") or {}).get("renewTime", "") < time:
+        elif _renewal(lease) < time:
             self._store.update(LEASES, {**lease, "spec": {**(lease.get("spec") or {}), "renewTime": time}})
+
+    def _has_place(self) -> bool:
+        """Whether the namespace of the leases is there to stay, which somebody may have deleted."""
+        space = self._store.find("namespaces", "", _NAMESPACE)
+        return space is not None and "deletionTimestamp" not in space["metadata"]
 
     def _lease(self, node: Object) -> Object:
         metadata = node["metadata"]
@@ -148,3 +168,8 @@ class Leases:
                 "renewTime": rfc3339_micro(self._store.clock.now()),
             },
         }
+
+
+def _renewal(lease: Object) -> str:
+    time: str = (lease.get("spec") or {}).get("renewTime") or ""
+    return time

@@ -252,19 +252,26 @@ class Player:
         self._turns += 1
         left = _TURN
         ripe, self._ripe = self._ripe, {}
-        for play in ripe:
-            noted = play.noted
-            find = play.find
-            for key in tuple(noted) if len(noted) <= left else tuple(islice(noted, left)):
-                left -= 1
-                # One object's turn may be another's end.
-                if key in noted:
-                    del noted[key]
-                    obj = find(*key)
-                    if obj is not None:
-                        self._look(play, key, obj, now)
-            if noted:
-                self._wake(play)
+        try:
+            for play in ripe:
+                noted = play.noted
+                find = play.find
+                for key in tuple(noted) if len(noted) <= left else tuple(islice(noted, left)):
+                    left -= 1
+                    # One object's turn may be another's end.
+                    if key in noted:
+                        del noted[key]
+                        obj = find(*key)
+                        if obj is not None:
+                            self._look(play, key, obj, now)
+                if noted:
+                    self._wake(play)
+        except Exception:
+            # An object that nobody was prepared for must not take along those behind it.
+            for play in ripe:
+                if play.noted:
+                    self._wake(play)
+            raise
 
     def _look(self, play: _Play, key: Key, obj: Object, now: int, *, ahead: bool = False) -> bool:
         """Choose what comes next for an object; false if it is due now and only looked at ahead."""

@@ -23,7 +23,8 @@ class Timers(Generic[Waiting]):
 
     def __init__(self, clock: Clock, fire: Callable[[Waiting], None]) -> None:
         self._clock = clock
-        self._fire = fire
+        #: Whose jobs they are, for the watchdog.
+        self.acts_for = self._fire = fire
         self._moments: dict[int, list[Waiting]] = {}
 
     def __len__(self) -> int:
@@ -39,6 +40,12 @@ class Timers(Generic[Waiting]):
             jobs.append(job)
 
     def _run(self, when: int) -> None:
-        for job in self._moments.pop(when):
-            if not job.cancelled:
-                self._fire(job)
+        jobs = iter(self._moments.pop(when))
+        try:
+            for job in jobs:
+                if not job.cancelled:
+                    self._fire(job)
+        finally:
+            # A job that failed must not take along what waits behind it.
+            for job in jobs:
+                self.add(when, job)

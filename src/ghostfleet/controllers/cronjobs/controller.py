@@ -16,6 +16,7 @@ from ghostfleet.controllers.cronjobs.schedule import Schedule, parse_schedule
 from ghostfleet.controllers.events import Recorder
 from ghostfleet.controllers.jobs.records import JOBS, condition_status, is_finished
 from ghostfleet.controllers.pods import controller_of, owner_reference
+from ghostfleet.controllers.repairing import wake_when_overwritten
 from ghostfleet.controllers.workers import Steps, Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND
@@ -50,6 +51,7 @@ class CronJobController:
         for cron in store.list(CRONJOBS):
             self._workers.add((cron["metadata"]["namespace"], cron["metadata"]["name"]))
         store.listen(CRONJOBS, self._notice)
+        wake_when_overwritten(store, CRONJOBS, self._workers.add)
 
     def _notice(self, change: Change) -> None:
         self._ear.open_if(self._store.count(CRONJOBS))
@@ -103,9 +105,9 @@ class CronJobController:
         jobs = {job["metadata"]["uid"]: job for job in self._jobs(cron)}
         active = []
         for each in status.get("active") or ():
-            job = jobs.get(each["uid"])
+            job = jobs.get(each.get("uid", ""))
             if job is None:
-                self._recorder.normal(cron, "MissingJob", f"Active job went missing: {each['name']}")
+                self._recorder.normal(cron, "MissingJob", f"Active job went missing: {each.get('name', '')}")
             elif is_finished(job):
                 ended = "Complete" if condition_status(job["status"], "Complete") else "Failed"
                 message = f"Saw completed job: {each['name']}, condition: {ended}"

@@ -13,6 +13,7 @@ from ghostfleet.controllers.daemonsets.records import DaemonRecord
 from ghostfleet.controllers.deployments.amounts import resolve_percent
 from ghostfleet.controllers.events import Recorder
 from ghostfleet.controllers.pods import controller_of, delete_pod, is_available, owner_reference, ready_since
+from ghostfleet.controllers.repairing import wake_when_overwritten
 from ghostfleet.controllers.revisions import HASH, current_revision, revision_hash, revisions_of, trim_history
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.workers import Steps, Workers, together
@@ -49,6 +50,7 @@ class DaemonSetController:
         for owner in store.list(DAEMONSETS):
             self._begin(owner)
         store.listen(DAEMONSETS, self._notice)
+        wake_when_overwritten(store, DAEMONSETS, self._workers.add)
         store.listen("nodes", self._notice_node)
         routes.to("apps/v1", "DaemonSet", self._take)
 

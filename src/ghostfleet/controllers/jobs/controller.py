@@ -19,6 +19,7 @@ from ghostfleet.controllers.jobs.records import FINALIZER, JOBS, JobRecord, is_f
 from ghostfleet.controllers.jobs.shortcut import Shortcut
 from ghostfleet.controllers.jobs.staffing import Staffing, release
 from ghostfleet.controllers.pods import controller_of, delete_pod
+from ghostfleet.controllers.repairing import is_overwritten
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.workers import Steps, Workers, together
 from ghostfleet.core.changes import Change, Object
@@ -87,7 +88,7 @@ class JobController:
             if new["metadata"].get("generation") != old["metadata"].get("generation"):
                 record.look_at(new["spec"])
                 self._workers.add(record.key)
-            elif self._waits and not is_finished(new):
+            elif not is_finished(new) if self._waits else is_overwritten(change):
                 self._workers.add_after(record.key, self._limits.batch_period)
 
     def _end(self, uid: str) -> None:

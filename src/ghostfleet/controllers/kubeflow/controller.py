@@ -45,7 +45,7 @@ class PyTorchJobController:
         client = profile.limiter("training-operator", "Training operator")
         self._store = store
         self._creator = creator
-        self._reader = RoleReader()
+        self._reader = RoleReader(creator.templates)
         self._recorder = Recorder(store, CONTROLLER, profile, client)
         self._workers: Workers[Key] = Workers(
             store.clock, self._sync, count=profile.number("pytorchjob.workers"), client=client

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ghostfleet.api.defaults import apply_defaults, prepare_for_create
+from ghostfleet.api.podtemplates import PodTemplates
 from ghostfleet.controllers.pods import owner_reference
-from ghostfleet.controllers.podtemplates import TemplateReader
 from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import ApiError
 
@@ -83,8 +83,8 @@ class Role(NamedTuple):
 class RoleReader:
     """Reads the roles of jobs; equal templates become one."""
 
-    def __init__(self) -> None:
-        self._templates = TemplateReader()
+    def __init__(self, templates: PodTemplates) -> None:
+        self._templates = templates
         self._specs: dict[str, tuple[Object, str, Object]] = {}
 
     def read(self, job: Object) -> tuple[tuple[Role, ...], str]:

@@ -184,6 +184,11 @@ class NodeLifecycle:
         else:
             self._set_timer(name, health, grace)
 
+    def _is_unknown(self, name: str) -> bool:
+        node = self._store.find("nodes", "", name)
+        ready = condition_of(node, "Ready") if node is not None else None
+        return ready is not None and ready["status"] == "Unknown"
+
     def _is_silent(self, node: Object) -> bool:
         health = self._health[node["metadata"]["name"]]
         grace = self._grace if condition_of(node, "Ready") is not None else self._first_grace
@@ -205,6 +210,9 @@ class NodeLifecycle:
                 for pod in list(self._store.having("pods", "node", name)):
                     if _is_ready(pod):
                         yield 1
+                        if not self._is_unknown(name):
+                            # It came back while this waited for its turn.
+                            break
                         self._mark_pod(pod["metadata"]["namespace"], pod["metadata"]["name"])
         was_down, is_down = self._zones.assess()
         if is_down and not was_down:

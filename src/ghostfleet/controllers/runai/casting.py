@@ -11,7 +11,7 @@ from __future__ import annotations
 import shlex
 from typing import Any, NamedTuple
 
-from ghostfleet.controllers.podtemplates import TemplateReader
+from ghostfleet.api.podtemplates import PodTemplates
 from ghostfleet.controllers.runai.values import FieldProblem, flag, items, number, text, value
 from ghostfleet.core import quantity
 from ghostfleet.core.changes import Object
@@ -69,9 +69,9 @@ class Cast(NamedTuple):
 class Caster:
     """Casts the workloads of one kind, whose pods have one container of this name."""
 
-    def __init__(self, container: str) -> None:
+    def __init__(self, container: str, templates: PodTemplates) -> None:
         self._container = container
-        self._templates = TemplateReader()
+        self._templates = templates
         self._last: tuple[Object, Cast] | None = None
 
     def cast(self, spec: Object) -> Cast:

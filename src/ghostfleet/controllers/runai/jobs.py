@@ -11,7 +11,6 @@ from ghostfleet.controllers.events import Recorder
 from ghostfleet.controllers.following import Followed, Key
 from ghostfleet.controllers.jobs.backoff import remaining
 from ghostfleet.controllers.pods import delete_pod
-from ghostfleet.controllers.podtemplates import TemplateReader
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.runai.definitions import RUNAI_JOBS
 from ghostfleet.controllers.runai.offspring import GROUP_NAME, JOB_NAME, RELEASE, group_name
@@ -36,7 +35,7 @@ class RunaiJobController:
         client = profile.limiter("runai-job-controller", "RunaiJob controller")
         self._store = store
         self._creator = creator
-        self._templates = TemplateReader()
+        self._templates = creator.templates
         self._recorder = Recorder(store, "runaijob-controller", profile, client)
         self._backoff = profile.duration("runaijob.pod-failure-backoff")
         self._longest_backoff = profile.duration("runaijob.pod-failure-backoff-limit")

@@ -18,7 +18,7 @@ class RunaiPart:
 
     def __init__(self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile) -> None:
         self._controllers = (
-            WorkloadController(store, profile),
+            WorkloadController(store, creator.templates, profile),
             RunaiJobController(store, routes, creator, profile),
             PodGrouper(store, profile),
         )

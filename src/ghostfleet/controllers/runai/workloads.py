@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ghostfleet.api.podtemplates import PodTemplates
 from ghostfleet.api.quotas import charge_quotas
 from ghostfleet.controllers.definitions import DEFINITIONS
 from ghostfleet.controllers.events import Recorder
 from ghostfleet.controllers.kubeflow import PYTORCH_JOBS
 from ghostfleet.controllers.pods import controller_of
+from ghostfleet.controllers.repairing import is_overwritten
 from ghostfleet.controllers.runai.casting import Cast, Caster
 from ghostfleet.controllers.runai.definitions import DISTRIBUTED, INTERACTIVE, RUNAI_JOBS, TRAINING, WORKLOADS
 from ghostfleet.controllers.runai.offspring import claim_of, name_of, pytorch_job_of, runai_job_of
@@ -57,11 +59,13 @@ _RESOURCES = {
 class WorkloadController:
     """Turns the workloads of one store into jobs."""
 
-    def __init__(self, store: Store, profile: Profile) -> None:
+    def __init__(self, store: Store, templates: PodTemplates, profile: Profile) -> None:
         client = profile.limiter("runai-workload-controller", "Run:ai workload controller")
         self._store = store
         self._recorder = Recorder(store, "workload-controller", profile, client)
-        self._casters = {resource: Caster("pytorch" if resource == DISTRIBUTED else "main") for resource in WORKLOADS}
+        self._casters = {
+            resource: Caster("pytorch" if resource == DISTRIBUTED else "main", templates) for resource in WORKLOADS
+        }
         self._workers: Workers[Key] = Workers(
             store.clock, self._sync, count=profile.number("runai-workload.workers"), client=client
         )
@@ -75,7 +79,8 @@ class WorkloadController:
     # -- taking note -------------------------------------------------------------------------------------------------
 
     def _notice(self, change: Change) -> None:
-        if change.new is not None and (change.old is None or change.old["spec"] is not change.new["spec"]):
+        fresh = change.old is None or (change.new is not None and change.old["spec"] is not change.new["spec"])
+        if fresh or is_overwritten(change):
             self._workers.add(Key(change.resource, change.namespace, change.name))
 
     def _notice_job(self, change: Change) -> None:

@@ -14,6 +14,7 @@ from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.events import Recorder
 from ghostfleet.controllers.membership import Memberships
 from ghostfleet.controllers.pods import delete_pod, is_terminal, owner_reference, ready_since
+from ghostfleet.controllers.repairing import wake_when_overwritten
 from ghostfleet.controllers.revisions import current_revision, revision_template, revisions_of, trim_history
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.statefulsets.replicas import (
@@ -63,6 +64,7 @@ class StatefulSetController:
         for owner in store.list(STATEFULSETS):
             self._workers.add((owner["metadata"]["namespace"], owner["metadata"]["name"]))
         store.listen(STATEFULSETS, self._notice)
+        wake_when_overwritten(store, STATEFULSETS, self._workers.add)
 
     def _notice(self, change: Change) -> None:
         new, old = change.new, change.old

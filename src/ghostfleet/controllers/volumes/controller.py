@@ -252,7 +252,8 @@ class VolumeController:
             return
         claim = self._store.find(CLAIMS, reference["namespace"], reference["name"])
         if claim is not None and claim["metadata"]["uid"] == reference["uid"]:
-            if phase not in ("Bound", "Available", "Pending"):
+            # Until the claim knows of it, the binding is under way.
+            if phase != "Bound" and claim["spec"].get("volumeName") == name:
                 yield 1
                 self._set_phase(volume, "Bound")
             return

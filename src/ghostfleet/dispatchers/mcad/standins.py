@@ -1,31 +1,24 @@
-"""Stand-ins: the pods and Deployments that scripts look for.
+"""The Deployment that stands in for MCAD's controller.
 
-MCAD and KWOK run as pods of a real cluster, and scripts find out by their names whether they are installed. Here both
-are parts of one process, so Deployments of those names stand in for them: their pods run at once, node or not. The one
-of MCAD is more than a name. When its pod is gone, because someone deleted it or scaled it to zero, the controller
-stops; when another one runs, it starts again, and the environment of the pod sets what MCAD takes from there. It is
-marked as the project's Helm chart would mark it, so that installing the chart takes it over, and uninstalling ends it.
+When its pod is gone, because someone deleted it or scaled it to zero, the controller stops; when another one runs, it
+starts again, and the environment of the pod sets what MCAD takes from there. The Deployment is marked as the project's
+Helm chart would mark it, so that installing the chart takes it over, and uninstalling ends it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ghostfleet.api.defaults import apply_defaults, prepare_for_create
+from ghostfleet.controllers.standins import DEPLOYMENTS, NAMESPACE, StandInPods, install_object, stand_in_deployment
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import Handle
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.store import Store
-from ghostfleet.core.timestamps import rfc3339
 
 __all__ = ["StandIns"]
 
-_NAMESPACE = "kube-system"
-_DEPLOYMENTS = "deployments.apps"
-_MCAD, _KWOK = "mcad-controller", "kwok-controller"
+_MCAD = "mcad-controller"
 _CONFIG = "mcad-controller-configmap"
-#: No scheduler goes by this name: nobody places these pods.
-_NOBODY = "ghostfleet-stand-in"
 #: What MCAD takes from its environment, the figure it stands for, and a unit where it has none. Unset switches are off.
 _ENVIRONMENT = {
     "QUOTA_ENABLED": ("quota", ""),
@@ -37,7 +30,7 @@ _ENVIRONMENT = {
 
 
 class StandIns:
-    """The stand-ins of one cluster; `start` and `stop` are called as MCAD's pod comes and goes."""
+    """The stand-in of one cluster; `start` and `stop` are called as MCAD's pod comes and goes."""
 
     def __init__(
         self, store: Store, profile: Profile, start: Callable[[Profile], None], stop: Callable[[], None]
@@ -51,60 +44,11 @@ class StandIns:
         self._pods: dict[str, Object] = {}
         self._leader = ""
         self._starting: Handle | None = None
-        store.listen("pods", self._notice)
-        for kind, obj in (
-            ("configmaps", _config_map(profile)),
-            (_DEPLOYMENTS, _mcad_deployment(profile)),
-            (_DEPLOYMENTS, _deployment(_KWOK, {"app": _KWOK})),
-        ):
-            if store.find(kind, _NAMESPACE, obj["metadata"]["name"]) is None:
-                store.create(kind, prepare_for_create(kind, apply_defaults(kind, obj)))
+        StandInPods(store, (_MCAD,), self._note_controller)
+        install_object(store, "configmaps", _config_map(profile))
+        install_object(store, DEPLOYMENTS, _mcad_deployment(profile))
 
-    def _notice(self, change: Change) -> None:
-        if change.namespace != _NAMESPACE or (change.old is not None and change.new is not None):
-            return
-        pod = change.new or change.old
-        assert pod is not None
-        deployment = _deployment_of(pod)
-        if deployment not in (_MCAD, _KWOK):
-            return
-        if change.new is not None:
-            self._clock.call_soon(self._run, change.name)
-        if deployment == _MCAD:
-            self._note_controller(change)
-
-    def _run(self, name: str) -> None:
-        """Report a pod as running and ready."""
-        pod = self._store.find("pods", _NAMESPACE, name)
-        if pod is None or pod["status"].get("phase") != "Pending":
-            return
-        now = rfc3339(self._clock.now())
-        conditions = [
-            {"type": kind, "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
-            for kind in ("Initialized", "Ready", "ContainersReady", "PodScheduled")
-        ]
-        statuses = [
-            {
-                "name": each["name"],
-                "image": each["image"],
-                "imageID": "",
-                "ready": True,
-                "started": True,
-                "restartCount": 0,
-                "state": {"running": {"startedAt": now}},
-            }
-            for each in pod["spec"]["containers"]
-        ]
-        status = {
-            **pod["status"],
-            "phase": "Running",
-            "conditions": conditions,
-            "containerStatuses": statuses,
-            "startTime": now,
-        }
-        self._store.set_status("pods", pod, status)
-
-    def _note_controller(self, change: Change) -> None:
+    def _note_controller(self, _: str, change: Change) -> None:
         if change.new is not None:
             self._pods[change.name] = change.new
             if not self._leader:
@@ -137,20 +81,12 @@ class StandIns:
         container = next((each for each in containers if each["name"] == _MCAD), containers[0])
         for source in container.get("envFrom") or ():
             reference = source.get("configMapRef") or {}
-            found = self._store.find("configmaps", _NAMESPACE, reference.get("name", ""))
+            found = self._store.find("configmaps", NAMESPACE, reference.get("name", ""))
             for name, value in ((found or {}).get("data") or {}).items():
                 variables[f"{source.get('prefix', '')}{name}"] = value
         for variable in container.get("env") or ():
             variables[variable["name"]] = variable.get("value", "")
         return variables
-
-
-def _deployment_of(pod: Object) -> str:
-    """The name of the Deployment a pod belongs to, if any: what its ReplicaSet is called, without the hash."""
-    for owner in pod["metadata"].get("ownerReferences") or ():
-        if owner["kind"] == "ReplicaSet":
-            return str(owner["name"]).rpartition("-")[0]
-    return ""
 
 
 def _with_environment(profile: Profile, variables: dict[str, str]) -> Profile:
@@ -170,9 +106,9 @@ def _with_environment(profile: Profile, variables: dict[str, str]) -> Profile:
 
 def _installed(name: str, **more: str) -> Object:
     """Metadata that say by which chart an object was installed; Helm takes over only what is marked as its own."""
-    annotations = {"meta.helm.sh/release-name": _MCAD, "meta.helm.sh/release-namespace": _NAMESPACE}
+    annotations = {"meta.helm.sh/release-name": _MCAD, "meta.helm.sh/release-namespace": NAMESPACE}
     labels = {"app.kubernetes.io/managed-by": "Helm", **more}
-    return {"name": name, "namespace": _NAMESPACE, "annotations": annotations, "labels": labels}
+    return {"name": name, "namespace": NAMESPACE, "annotations": annotations, "labels": labels}
 
 
 def _config_map(profile: Profile) -> Object:
@@ -187,27 +123,8 @@ def _config_map(profile: Profile) -> Object:
 def _mcad_deployment(profile: Profile) -> Object:
     """What MCAD's chart installs, as far as others look at it."""
     settings = [{"configMapRef": {"name": _CONFIG}}]
-    deployment = _deployment(_MCAD, {"app": "custom-metrics-apiserver"}, envFrom=settings)
+    deployment = stand_in_deployment(_MCAD, {"app": "custom-metrics-apiserver"}, envFrom=settings)
     metadata = _installed(_MCAD, app="custom-metrics-apiserver", chart=f"{_MCAD}-0.1.0")
     # For those who ask from outside by whose rules wrappers are dispatched.
     metadata["annotations"]["ghostfleet.dev/dispatcher"] = profile.name
     return {**deployment, "metadata": metadata}
-
-
-def _deployment(name: str, labels: dict[str, str], **container: object) -> Object:
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name, "namespace": _NAMESPACE},
-        "spec": {
-            "replicas": 1,
-            "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {
-                    "schedulerName": _NOBODY,
-                    "containers": [{"name": name, "image": f"ghostfleet.dev/{name}", **container}],
-                },
-            },
-        },
-    }

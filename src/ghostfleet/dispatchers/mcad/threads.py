@@ -24,7 +24,8 @@ class Thread:
 
     def __init__(self, clock: Clock, take: Callable[[], Steps | None]) -> None:
         self._clock = clock
-        self._take = take
+        #: Whose work it is, for the watchdog.
+        self.acts_for = self._take = take
         self._steps: Steps | None = None
         self._handle: Handle | None = None
         #: Whether it must not be woken: it runs right now, or is held.
@@ -80,7 +81,7 @@ class Ticker:
         self._clock = clock
         self._period = period
         self._start = clock.now()
-        self._tick = tick
+        self.acts_for = self._tick = tick
         self._needed = needed
         self._handle: Handle | None = None
 
@@ -97,5 +98,7 @@ class Ticker:
 
     def _run(self) -> None:
         self._handle = None
-        self._tick()
-        self.wake()
+        try:
+            self._tick()
+        finally:
+            self.wake()

@@ -18,6 +18,7 @@ import yaml
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.progress import Progress
 from ghostfleet.lab.stress import Plan, run_stress
+from ghostfleet.lab.stress.modes import Mode
 
 __all__ = ["LARGEST_ERROR", "MEAN_ERROR", "Comparison", "compare", "holds", "mean_error", "published_modes", "source"]
 
@@ -52,16 +53,22 @@ def source(mode: str) -> str:
 
 
 def compare(
-    modes: Sequence[str], progress: Progress, *, iterations: int = ITERATIONS, seed: int = 0, profile: str = ""
+    modes: Sequence[str],
+    progress: Progress,
+    *,
+    iterations: int = ITERATIONS,
+    seed: int = 0,
+    profile: str = "",
+    instead: Mode | None = None,
 ) -> list[Comparison]:
-    """Run what was published and put both side by side."""
+    """Run what was published and put both side by side; `instead` is tried in place of the mode."""
     compared = []
     for mode in modes:
         if mode not in _published():
             raise LabError(f"nothing is published for mode {mode!r}; figures exist for {', '.join(_published())}")
         figures: dict[int, float] = _published()[mode]["seconds"]
         plan = Plan((mode,), tuple(figures), iterations=iterations, seed=seed, profile=profile)
-        trials = run_stress(plan, progress)
+        trials = run_stress(plan, progress, instead=instead)
         for jobs, published in figures.items():
             ours = fmean(trial.seconds for trial in trials if trial.jobs == jobs)
             compared.append(Comparison(mode, jobs, published, ours))

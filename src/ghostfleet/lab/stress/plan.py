@@ -49,11 +49,17 @@ class Plan:
 
 
 def run_stress(
-    plan: Plan, progress: Progress, *, outside: Cluster | None = None, done: Callable[[Trial], None] | None = None
+    plan: Plan,
+    progress: Progress,
+    *,
+    outside: Cluster | None = None,
+    instead: Mode | None = None,
+    done: Callable[[Trial], None] | None = None,
 ) -> list[Trial]:
-    """All trials of a plan, on fresh clusters or on one `outside`."""
+    """All trials of a plan, on fresh clusters or on one `outside`; `instead` is tried in place of every mode."""
     trials = []
-    for mode, jobs, iteration in plan.trials():
+    for named, jobs, iteration in plan.trials():
+        mode = instead or named
         seed = plan.seed + iteration
         run = f"stress-{mode.name}-{jobs}-{iteration}"
         cluster = outside or Embedded(mode.cluster(plan.nodes, seed=seed, profile=plan.profile, stages=plan.stages))

@@ -32,7 +32,9 @@ __all__ = ["KubeScheduler"]
 
 #: Pods in one turn; then other callbacks of the clock get theirs.
 _TURN = 256
+#: What is parked for so long is tried once more, and how often kube-scheduler looks whether something is.
 _FLUSH_AFTER = 300 * SECOND
+_FLUSH_EVERY = 30 * SECOND
 
 _Placement = tuple[Object, Facts, str]
 
@@ -218,7 +220,9 @@ class KubeScheduler:
         if self._flush is None:
             due = [kind.since for kind in self.queue.kinds.values() if self._is_stale(kind)]
             if due:
-                self._flush = self._clock.call_at(min(due) + _FLUSH_AFTER, self._flush_parked)
+                when, now = min(due) + _FLUSH_AFTER, self._clock.now()
+                # One that is parked for longer, and of use again only now, is seen to at the next look.
+                self._flush = self._clock.call_at(when if when > now else now + _FLUSH_EVERY, self._flush_parked)
 
     def _is_stale(self, kind: Kind) -> bool:
         """Whether the cluster has changed since a kind was tried; if not, trying again is of no use."""
