@@ -122,6 +122,12 @@ def test_hostile_expressions_end_soon(text):
         _value(text)
 
 
+def test_what_one_expression_did_is_not_charged_to_the_next():
+    program = _environment(variables={"self": "dyn"}).compile("self == {'a': [1, 2, 3]} && 1 in self.a")
+    for _ in range(30_000):
+        assert program.evaluate({"self": {"a": [1, 2, 3]}}) is True
+
+
 def test_long_chains_of_conditions_are_no_deep_nesting():
     assert _value(" && ".join(["1 < 2"] * 1000)) is True
     with pytest.raises(CompileError, match="recursion limit exceeded"):

@@ -199,13 +199,16 @@ class _Parser:
                 count += 1
             if not count:
                 continue
+            # The smallest int has no positive counterpart: the sign belongs to the number.
+            signed = operator == "-" or (self.at("-") and self.words[self.place + 1][0] == "number")
+            if signed and operator == "!":
+                self.place += 1
             sort, text, here = self.words[self.place]
-            if operator == "-" and sort == "number":
-                # The smallest int has no positive counterpart: the sign belongs to the number.
+            if signed and sort == "number":
                 self.place += 1
                 value = _number(text, here, negative=True)
                 operand = self.member(Literal(value, here - 1))
-                count -= 1
+                count -= operator == "-"
             else:
                 operand = self.member(self.primary())
             return operand if count % 2 == 0 else Call(f"{operator}_", (operand,), at=start)

@@ -41,11 +41,12 @@ _GO_NAMES = {
 _ALWAYS_SHORT = ("!_", "@in", "contains", "startsWith", "endsWith", "matches")
 
 
-def compared(left: Any, right: Any) -> bool:
-    """`left == right`; a value of a type of Kubernetes' own is only to be compared with its like."""
-    if type(left) is not type(right) and type_name(left).startswith("kubernetes."):
+def compared(left: Any, right: Any, wanted: bool) -> bool:
+    """`left == right`; whether a value of a type of Kubernetes' own is equal to another cannot be said, only that it
+    differs."""
+    if wanted and type(left) is not type(right) and right is not None and type_name(left).startswith("kubernetes."):
         raise CelError("no such overload")
-    return equal(left, right)
+    return equal(left, right) is wanted
 
 
 def no_overload(name: str, values: Sequence[Any]) -> CelError:
@@ -119,7 +120,7 @@ def optional_index(value: Any, key: Any) -> Optional:
         if type(key) not in _NUMBERS:
             raise CelError(f"unsupported index type '{type_name(key)}' in list")
         return Optional(value[int(key)]) if 0 <= key < len(value) else NONE
-    raise CelError("no such overload")
+    return NONE
 
 
 def elements(whole: Any, count: int) -> list[tuple[Any, ...]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ghostfleet.languages.budget import BUDGET, STEPS, BudgetExceeded
 from ghostfleet.languages.cel.checked.checker import check
 from ghostfleet.languages.cel.checked.declarations import Function, functions_of
 from ghostfleet.languages.cel.checked.expressions import expand
@@ -17,6 +18,7 @@ from ghostfleet.languages.cel.checked.issues import CompileError, Issues, syntax
 from ghostfleet.languages.cel.checked.plan import Step, planned
 from ghostfleet.languages.cel.checked.types import Type, read_type
 from ghostfleet.languages.cel.checked.validators import validate
+from ghostfleet.languages.cel.checked.values import CostExceeded
 from ghostfleet.languages.cel.parser import SyntaxProblem, parse
 from ghostfleet.languages.cel.values import CelError, TypeName
 
@@ -37,10 +39,14 @@ _TYPES = {
 class Checked:
     """A compiled expression."""
 
-    __slots__ = ("_size", "_step", "_variables", "output", "text")
+    __slots__ = ("_limit", "_size", "_step", "_variables", "output", "text")
 
-    def __init__(self, text: str, output: Type, step: Step, size: int, variables: tuple[str, ...]) -> None:
+    def __init__(
+        self, text: str, output: Type, step: Step, size: int, variables: tuple[str, ...], cost_limit: int
+    ) -> None:
         self.text = text
+        #: steps of the budget; with a limit of costs it is that limit which ends an evaluation
+        self._limit = cost_limit or STEPS
         #: the type of the value
         self.output = output
         self._step = step
@@ -51,10 +57,13 @@ class Checked:
         """The value with these values of the variables; CelError if there is none."""
         given = [values[name] for name in self._variables]
         frame = [0, *given, *([None] * (self._size - len(given) - 1))]
+        BUDGET.limit = BUDGET.steps + self._limit
         try:
             return self._step(frame)
         except CelError:
             raise
+        except BudgetExceeded:
+            raise CostExceeded("operation cancelled: actual cost limit exceeded") from None
         except RecursionError:
             raise CelError("nested too deeply") from None
         except (TypeError, ValueError, ArithmeticError) as error:
@@ -96,6 +105,8 @@ class Environment:
 
     def compile(self, text: str) -> Checked:
         """An expression, compiled; CompileError names all that is wrong with it."""
+        # Literals are converted, and patterns tried, while compiling.
+        BUDGET.limit = BUDGET.steps + STEPS
         issues = Issues(text)
         strange: list[SyntaxProblem] = []
         try:
@@ -118,11 +129,11 @@ class Environment:
         names = tuple(self.variables)
         try:
             step, size = planned(expr, names, constants, self.cost_limit)
-        except CelError as error:
+        except (CelError, BudgetExceeded) as error:
             raise CompileError(f"program instantiation failed: {error}") from None
         except RecursionError:
             raise CompileError("compilation failed: expression recursion limit exceeded") from None
-        return Checked(text, expr.type, step, size, names)
+        return Checked(text, expr.type, step, size, names, self.cost_limit)
 
 
 def _read(types: Mapping[str, Type | str]) -> dict[str, Type]:

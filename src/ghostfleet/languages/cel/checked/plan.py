@@ -33,15 +33,14 @@ from ghostfleet.languages.cel.checked.expressions import (
     MapExpr,
     Select,
 )
-from ghostfleet.languages.cel.checked.values import CostExceeded, Failure, accepts, equal, size_of, type_name
-from ghostfleet.languages.cel.values import CelError, Uint
+from ghostfleet.languages.cel.checked.values import CostExceeded, Failure, Optional, accepts, equal, size_of, type_name
+from ghostfleet.languages.cel.values import CelError
 
 __all__ = ["Frame", "Step", "is_in_list", "planned"]
 
 Frame = list[Any]
 Step = Callable[[Frame], Any]
 
-_NUMBERS = (int, Uint, float)
 #: what making a list or a map costs (cel-go, common/cost.go)
 _LIST_COST, _MAP_COST = 10, 30
 _TRAVERSAL = 0.1
@@ -175,7 +174,7 @@ class _Planner:
             made: dict[Any, Any] = {}
             for place, (key, value) in enumerate(entries):
                 name, part = key(frame), value(frame)
-                if type(name) not in (str, bool, *_NUMBERS):
+                if type(name) in (list, dict, Optional):
                     raise CelError(f"unsupported key type: {type_name(name)}")
                 if place in marked:
                     if not optional(part).present:
@@ -289,12 +288,12 @@ class _Planner:
         first, second = (self.plan(each) for each in expr.args)
         limit = self.limit
         if not limit:
-            return lambda frame: compared(first(frame), second(frame)) is wanted
+            return lambda frame: compared(first(frame), second(frame), wanted)
 
         def run(frame: Frame) -> bool:
             left, right = first(frame), second(frame)
             pay(frame, math.ceil(min(size_of(left), size_of(right)) * _TRAVERSAL), limit)
-            return compared(left, right) is wanted
+            return compared(left, right, wanted)
 
         return run
 

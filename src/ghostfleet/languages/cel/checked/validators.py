@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ghostfleet.languages.budget import BudgetExceeded
 from ghostfleet.languages.cel.checked.expressions import CallExpr, Comprehension, Const, Expr, ListExpr, MapExpr, Select
 from ghostfleet.languages.cel.checked.issues import Issues
 from ghostfleet.languages.cel.checked.library.formatting import CLAUSES, clauses, unknown_clause
@@ -59,7 +60,7 @@ def _literal(args: list[Expr]) -> bool:
 def _try(call: CallExpr, args: list[Expr], issues: Issues) -> None:
     try:
         call.overloads[0].call(*(each.value for each in args if isinstance(each, Const)))
-    except CelError:
+    except (CelError, BudgetExceeded):
         issues.report(args[-1].at, f"invalid {call.function} argument")
 
 
