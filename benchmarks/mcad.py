@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from benchmarks.figures import Baseline, Figure, at_least, cpu_seconds_of
 from ghostfleet.api.options import WriteOptions
-from ghostfleet.cluster import Cluster, Make, add_nodes
+from ghostfleet.cluster import Cluster, ClusterConfig, add_nodes
 from ghostfleet.core.clock import SECOND, VirtualClock
 from ghostfleet.core.collector import relax_collector, sparing_collector
 from ghostfleet.stages.nodes import NodeShape
@@ -59,7 +59,7 @@ def _wrapper(number: int) -> dict[str, object]:
 
 
 def _measure(dispatcher: str) -> float:
-    cluster = Cluster(make=Make(dispatcher=dispatcher))
+    cluster = Cluster(config=ClusterConfig(dispatcher=dispatcher))
     add_nodes(cluster, NodeShape(count=_NODES, gpus=8, fake_taint=False))
     clock = cluster.clock
     assert isinstance(clock, VirtualClock)

@@ -36,7 +36,7 @@ def _measured(what: str) -> float:
 
 def _grow(what: str) -> float:
     kept = []
-    cluster = Cluster(make=BARE, history=_WARM_UP)
+    cluster = Cluster(config=BARE, history=_WARM_UP)
     pods = cluster.registry.by_key("pods")
     assert pods is not None
     options = WriteOptions(manager="bench")

@@ -53,7 +53,7 @@ class Lab:
     def __init__(self) -> None:
         from ghostfleet.cluster import BARE, Cluster
 
-        self.cluster = Cluster(make=BARE)
+        self.cluster = Cluster(config=BARE)
         self.api = self.cluster.api
         self.store = self.cluster.store
         self.clock: Any = self.cluster.clock

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from ghostfleet.api.options import DeleteOptions, WriteOptions
-from ghostfleet.cluster import Cluster, Make, add_nodes
+from ghostfleet.cluster import Cluster, ClusterConfig, add_nodes
 from ghostfleet.core.clock import SECOND, VirtualClock
 from ghostfleet.core.manifests import load_documents
 from ghostfleet.stages.nodes import NodeShape
@@ -20,7 +20,7 @@ class Walk:
 
     def __init__(self, dispatcher: str) -> None:
         self.clock = VirtualClock()
-        self.cluster = Cluster(self.clock, Make(dispatcher=dispatcher))
+        self.cluster = Cluster(self.clock, ClusterConfig(dispatcher=dispatcher))
         self.wrappers = self.cluster.registry.by_key("appwrappers.workload.codeflare.dev")
         self.add_nodes(2, "kwok-node-")
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ghostfleet.lab.types import type_names
+
 pytestmark = pytest.mark.fleet
 
 VIRTUAL = ("scale-test", "--nodes", "4", "--profile", "instant")
@@ -178,6 +180,55 @@ def test_ctrl_c_of_a_scale_test_leaves_a_run_that_can_be_plotted(ghostfleet, tmp
     assert f"look at it with: ghostfleet plot -o {out}" in said
     assert "Traceback" not in said
     assert json.loads((out / "sampled.json").read_text())
+
+
+def test_a_mix_is_tested_in_virtual_time(here, tmp_path):
+    mix = Path(__file__).parents[2] / "examples" / "04-scale-test" / "mix.yaml"
+    said = here(*VIRTUAL, "--mix", str(mix), "-n", "60", "-o", "out")
+    assert "60 workloads of mix.yaml, 60 of them ended" in said
+    assert any(line.startswith("CLASS (waiting, seconds)") for line in said.splitlines())
+    assert {each["class"] for each in json.loads((tmp_path / "out" / "submitted.json").read_text())} == {
+        "notebook",
+        "tuning",
+        "training",
+        "large",
+    }
+
+
+def test_a_mix_is_submitted_sampled_and_removed_on_a_served_cluster(served, tmp_path):
+    out, mix = tmp_path / "out", tmp_path / "mix.yaml"
+    mix.write_text(
+        "classes:\n"
+        "- {name: a, type: job, gpus: [1, 2], duration: 1s}\n"
+        "- {name: b, type: training, duration: 1s, namespaces: team}\n"
+    )
+    said = served("submit", "--mix", str(mix), "-n", "12", "-o", str(out))
+    assert "Submitted 12 workloads of mix.yaml (run " in said
+    assert f"ghostfleet sample -o {out}" in said
+    taken = json.loads(served("sample", "--follow", "-o", str(out), "--json"))
+    assert (taken["submitted"], taken["complete"]) == (12, 12)
+    plotted = json.loads(served("plot", "-o", str(out), "--json"))
+    assert sum(each["workloads"] for each in plotted["classes"]) == 12
+    removed = served("clean", "-o", str(out))
+    assert "jobs" in removed
+    assert ", namespace team." in removed
+
+
+def test_all_that_is_wrong_with_a_mix_is_told_at_once(here, tmp_path):
+    (tmp_path / "mix.yaml").write_text("classes:\n- {name: a, type: jobb}\n- {name: b, type: job, gpus: many}\n")
+    for command in (["scale-test"], ["submit", "-n", "1"]):
+        lines = here(*command, "--mix", "mix.yaml", code=2).splitlines()
+        assert lines[0].startswith(f"ghostfleet: {tmp_path}/mix.yaml: line 2: classes[0].type: unknown workload type")
+        assert lines[1].startswith(f"{tmp_path}/mix.yaml: line 3: classes[1].gpus: expected a whole number")
+        assert len(lines) == 2
+    assert not (tmp_path / "logs").exists()
+
+
+@pytest.mark.parametrize("command", ["submit", "sample", "scale-test"])
+def test_help_lists_all_types(here, command):
+    said = " ".join(here(command, "--help").replace("|", " ").split())
+    for name in type_names():
+        assert f" {name}" in said
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from ghostfleet.api.options import WriteOptions
-from ghostfleet.cluster import Cluster, Make, add_nodes
+from ghostfleet.cluster import Cluster, ClusterConfig, add_nodes
 from ghostfleet.core.changes import Change
 from ghostfleet.core.clock import SECOND
 from ghostfleet.stages.nodes import NodeShape
@@ -33,8 +33,8 @@ def submit(cluster: Cluster, plural: str, obj: dict[str, Any]) -> dict[str, Any]
     return cluster.api.create(resource, resource.storage, "default", obj, WriteOptions())
 
 
-def fleet(nodes: int, seed: int | str = 0, make: Make | None = None, gpus: int = 8) -> Cluster:
-    cluster = Cluster(make=make, seed=seed)
+def fleet(nodes: int, seed: int | str = 0, config: ClusterConfig | None = None, gpus: int = 8) -> Cluster:
+    cluster = Cluster(config=config, seed=seed)
     add_nodes(cluster, NodeShape(count=nodes, gpus=gpus, fake_taint=False))
     cluster.clock.run(cluster.clock.now() + SECOND)
     return cluster
@@ -42,7 +42,7 @@ def fleet(nodes: int, seed: int | str = 0, make: Make | None = None, gpus: int =
 
 def random_run(jobs: int, seed: int | str) -> tuple[Cluster, str]:
     """Jobs with random start-up delays and run times; answers the cluster and the digest of all that happened."""
-    cluster = fleet(jobs // 20, seed, Make(stages=("general",)))
+    cluster = fleet(jobs // 20, seed, ClusterConfig(stages=("general",)))
     digest = hashlib.sha256()
 
     def note(change: Change) -> None:

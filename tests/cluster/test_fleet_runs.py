@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ghostfleet.cluster import Cluster, Make
+from ghostfleet.cluster import Cluster, ClusterConfig
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.manifests import load_documents
 from ghostfleet.core.timestamps import parse_rfc3339
@@ -24,7 +24,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "03-kwok-stages"
 
 
 def test_a_job_lives_by_the_delays_of_a_kwok_file():
-    cluster = Cluster(make=Make(stages=(str(EXAMPLE / "kwok.yaml"),)))
+    cluster = Cluster(config=ClusterConfig(stages=(str(EXAMPLE / "kwok.yaml"),)))
     for plural in ("nodes", "jobs.batch"):
         file = EXAMPLE / ("node.yaml" if plural == "nodes" else "job.yaml")
         resource = cluster.registry.by_key(plural)

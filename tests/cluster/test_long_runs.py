@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ghostfleet.api.options import DeleteOptions, WriteOptions
-from ghostfleet.cluster import Cluster, Make, add_nodes
+from ghostfleet.cluster import Cluster, ClusterConfig, add_nodes
 from ghostfleet.core.clock import SECOND, Clock, VirtualClock, WallClock, pause
 from ghostfleet.stages.nodes import NodeShape
 
@@ -70,8 +70,8 @@ def has(obj: dict, kind: str) -> bool:
 class Scene:
     """A small cluster on a virtual clock with a bit of everything in it."""
 
-    def __init__(self, make: Make | None = None, replicas: int = 3) -> None:
-        self.cluster = Cluster(make=make)
+    def __init__(self, config: ClusterConfig | None = None, replicas: int = 3) -> None:
+        self.cluster = Cluster(config=config)
         add_nodes(self.cluster, NodeShape(count=3, gpus=8, fake_taint=False))
         self.run(2)
         self.create("daemonsets.apps", "daemon", {"selector": selector("daemon"), "template": template("daemon")})
@@ -185,7 +185,7 @@ def test_pods_that_stayed_on_a_failed_node_are_ready_again_when_it_is_back(scene
 
 
 def test_a_node_that_comes_back_while_its_pods_are_being_marked_has_none_that_stays_so() -> None:
-    scene = Scene(Make(profile="kubernetes"), replicas=90)
+    scene = Scene(ClusterConfig(profile="kubernetes"), replicas=90)
     pods = cluster_pods(scene)
     assert len(pods) > 90
 
@@ -326,7 +326,7 @@ def test_on_a_virtual_clock_a_component_that_fails_ends_the_run_and_is_named(tmp
     broken.write_text(
         "class Broken:\n    name = 'broken'\n\n    def schedule(self, snapshot):\n        raise LookupError\n"
     )
-    cluster = Cluster(make=Make(schedulers=(f"{broken}:Broken",)))
+    cluster = Cluster(config=ClusterConfig(schedulers=(f"{broken}:Broken",)))
     waits = pod("waits", 1)
     fleet_runs.submit(cluster, "pods", {**waits, "spec": {**waits["spec"], "schedulerName": "broken"}})
     with pytest.raises(LookupError) as caught:

@@ -11,7 +11,7 @@ import pytest
 
 from ghostfleet.api.admission import Admission
 from ghostfleet.api.options import WriteOptions
-from ghostfleet.cluster import Cluster, Make, add_nodes
+from ghostfleet.cluster import Cluster, ClusterConfig, add_nodes
 from ghostfleet.controllers.runai.casting import Caster
 from ghostfleet.controllers.runai.values import FieldProblem
 from ghostfleet.core.clock import SECOND, VirtualClock
@@ -36,7 +36,7 @@ class Lab:
     """A small cluster with one project."""
 
     def __init__(self, profile="instant", nodes=4, seed=0):
-        self.cluster = Cluster(make=Make(profile=profile), seed=seed)
+        self.cluster = Cluster(config=ClusterConfig(profile=profile), seed=seed)
         self.store = self.cluster.store
         self.clock = self.cluster.clock
         add_nodes(self.cluster, NodeShape(count=nodes, gpus=8, fake_taint=False))
@@ -389,13 +389,13 @@ def test_the_same_seed_gives_the_same_bytes():
 
 @pytest.mark.parametrize("without", [("runai",), ("runai", "kubeflow"), ("runai", "kubeflow", "controllers")])
 def test_the_parts_can_be_left_out(without):
-    cluster = Cluster(make=Make(without=frozenset(without)))
+    cluster = Cluster(config=ClusterConfig(without=frozenset(without)))
     assert cluster.registry.by_key("trainingworkloads.run.ai") is None
     assert (cluster.registry.by_key("pytorchjobs.kubeflow.org") is None) is ("kubeflow" in without)
 
 
 def test_without_the_training_operator_a_distributed_workload_waits_for_its_kind():
-    cluster = Cluster(make=Make(without=frozenset(("kubeflow", "controllers"))))
+    cluster = Cluster(config=ClusterConfig(without=frozenset(("kubeflow", "controllers"))))
     metadata = {"name": "j-1", "namespace": "default"}
     workload = {"apiVersion": "run.ai/v2alpha1", "kind": "DistributedWorkload", "metadata": metadata}
     cluster.store.create("distributedworkloads.run.ai", {**workload, "spec": {"image": {"value": "ubuntu"}}})

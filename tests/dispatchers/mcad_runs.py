@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ghostfleet.api.options import DeleteOptions, WriteOptions
-from ghostfleet.cluster import Cluster, Make, add_nodes
+from ghostfleet.cluster import Cluster, ClusterConfig, add_nodes
 from ghostfleet.core.clock import SECOND, VirtualClock
 from ghostfleet.stages.nodes import NodeShape
 
@@ -31,7 +31,9 @@ class Lab:
         seed: int = 0,
     ) -> None:
         self.clock = VirtualClock()
-        self.cluster = Cluster(self.clock, Make(profile=profile, stages=(stages,), dispatcher=dispatcher), seed=seed)
+        self.cluster = Cluster(
+            self.clock, ClusterConfig(profile=profile, stages=(stages,), dispatcher=dispatcher), seed=seed
+        )
         if nodes:
             self.add_nodes(nodes, gpus, cpu=cpu)
         self.advance(2)

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from ghostfleet.cluster import Cluster, Make
+from ghostfleet.cluster import Cluster, ClusterConfig
 from ghostfleet.core.clock import WallClock
 from ghostfleet.drive.access import Access
 from ghostfleet.drive.embedded import Embedded
@@ -21,7 +21,7 @@ TOKEN = "a-token"
 def served(tmp_path):
     """The kubeconfig of a cluster that is served on a clock ten times as fast as real time."""
     clock = WallClock(10.0)
-    server = HttpServer(App(Cluster(clock, Make()).api, Authenticator(TOKEN), profile="instant"), clock=clock)
+    server = HttpServer(App(Cluster(clock, ClusterConfig()).api, Authenticator(TOKEN), profile="instant"), clock=clock)
     ready = threading.Event()
     thread = threading.Thread(target=server.run, args=(lambda _url: ready.set(),))
     thread.start()
@@ -38,7 +38,7 @@ def served(tmp_path):
 @pytest.fixture(params=["embedded", "remote"])
 def cluster(request):
     if request.param == "embedded":
-        opened = Embedded(Cluster(make=Make()))
+        opened = Embedded(Cluster(config=ClusterConfig()))
     else:
         opened = Remote(Access(request.getfixturevalue("served")))
     yield opened

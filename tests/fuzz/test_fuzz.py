@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ghostfleet.api.kinds import Resource, Version
-from ghostfleet.cluster import Make, add_nodes
+from ghostfleet.cluster import ClusterConfig, add_nodes
 from ghostfleet.stages.nodes import NodeShape
 
 Place = tuple[Resource, Version, ns.Object]
@@ -188,7 +188,7 @@ def test_custom_kinds(target: NewTarget, data: st.DataObject) -> None:
 @given(st.data())
 def test_strange_objects_in_a_whole_cluster(target: NewTarget, data: st.DataObject) -> None:
     """Controllers, schedulers and nodes must cope with all that the API lets through."""
-    here = target(Make())
+    here = target(ClusterConfig())
     add_nodes(here.cluster, NodeShape(count=2, gpus=2))
     for _ in range(4):
         resource, version, obj = data.draw(ns.targets())

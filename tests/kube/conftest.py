@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from ghostfleet.cluster import Cluster, Make
+from ghostfleet.cluster import Cluster, ClusterConfig
 from ghostfleet.core.clock import WallClock
 from ghostfleet.drive.access import Access
 from ghostfleet.drive.connection import Connection, watch_lines
@@ -96,7 +96,7 @@ def served(directory: Path, *without: str, nodes: int = 0, tls: bool = False) ->
     from ghostfleet.stages.nodes import NodeShape
 
     clock = WallClock()
-    cluster = Cluster(clock, Make(without=frozenset(without)))
+    cluster = Cluster(clock, ClusterConfig(without=frozenset(without)))
     add_nodes(cluster, NodeShape(count=nodes, gpus=8, fake_taint=False))
     files = make_certificates(directory, ["127.0.0.1"], clock.now()) if tls else None
     pair = (files.certificate, files.key) if files is not None else None

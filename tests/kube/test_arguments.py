@@ -9,7 +9,7 @@ import pytest
 from ghostfleet.kube.arguments import ArgumentError, parse_arguments
 from ghostfleet.kube.controlplane import ControlPlane, Ports
 from ghostfleet.kube.programs import CONTROLLERS, ETCD, SCHEDULER, SERVER
-from ghostfleet.server.launch import Settings
+from ghostfleet.server.launchconfig import LaunchConfig, Runtime
 from ghostfleet.server.tls import Certificates
 
 RUNNING = (ETCD, SERVER, CONTROLLERS, SCHEDULER)
@@ -78,7 +78,7 @@ def test_other_programs_are_told_what_they_always_are(plane):
 
 
 def test_a_cluster_in_the_background_is_asked_for_with_the_same_arguments():
-    words = Settings(runtime="kubernetes", component_arg=("etcd=--debug", "kube-scheduler=--v=4")).arguments()
+    words = LaunchConfig(runtime=Runtime.KUBERNETES, component_arg=("etcd=--debug", "kube-scheduler=--v=4")).arguments()
     assert words[-4:] == ["--component-arg", "etcd=--debug", "--component-arg", "kube-scheduler=--v=4"]
 
 

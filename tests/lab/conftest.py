@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ghostfleet.cluster import Cluster, Make, add_nodes
+from ghostfleet.cluster import Cluster, ClusterConfig, add_nodes
 from ghostfleet.drive.embedded import Embedded
 from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.plan import Plan
@@ -21,8 +21,8 @@ from ghostfleet.stages.nodes import NodeShape
 class Fleet:
     """A cluster as tools see it, and the store behind it."""
 
-    def __init__(self, nodes: int = 4, gpus: int = 8, **make: Any) -> None:
-        self.assembled = Cluster(make=Make(**make))
+    def __init__(self, nodes: int = 4, gpus: int = 8, **config: Any) -> None:
+        self.assembled = Cluster(config=ClusterConfig(**config))
         add_nodes(self.assembled, NodeShape(count=nodes, gpus=gpus, fake_taint=False))
         self.clock: Any = self.assembled.clock
         self.clock.settle()
@@ -37,7 +37,7 @@ class Fleet:
 
         async def work() -> Submitter:
             run = await prepare(self.cluster, directory, plan, **more)
-            submitter = Submitter(self.cluster, directory, plan, run)
+            submitter = Submitter(self.cluster, directory, run)
             await submitter.submit()
             return submitter
 
@@ -46,15 +46,15 @@ class Fleet:
     def resume(self, directory: RunDirectory) -> Submitter:
         from ghostfleet.lab.submit import resume
 
-        plan, run = resume(directory)
-        submitter = Submitter(self.cluster, directory, plan, run)
+        run = resume(directory)
+        submitter = Submitter(self.cluster, directory, run)
         self.cluster.run(submitter.submit())
         return submitter
 
     def test(self, directory: RunDirectory, plan: Plan, patience: int = 0) -> Tested:
         async def work() -> Tested:
             run = await prepare(self.cluster, directory, plan)
-            submitter = Submitter(self.cluster, directory, plan, run)
+            submitter = Submitter(self.cluster, directory, run)
             return await scale_test(self.cluster, directory, submitter, Silent(), patience or patience_of(plan))
 
         return self.cluster.run(work())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ghostfleet.cluster import Cluster, Make, add_nodes
+from ghostfleet.cluster import Cluster, ClusterConfig, add_nodes
 from ghostfleet.core.clock import SECOND
 from ghostfleet.drive.embedded import Embedded
 from ghostfleet.drive.interface import NODES, PODS
@@ -19,7 +19,7 @@ def pod(name="trainer-0", gpus=1, **spec):
 
 @pytest.fixture
 def lab():
-    cluster = Cluster(make=Make())
+    cluster = Cluster(config=ClusterConfig())
     add_nodes(cluster, NodeShape(count=2, gpus=8, fake_taint=False))
     cluster.clock.advance(10 * SECOND)
     return Embedded(cluster)

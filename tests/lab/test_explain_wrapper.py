@@ -2,7 +2,7 @@
 
 import pytest
 
-from ghostfleet.cluster import Cluster, Make, add_nodes
+from ghostfleet.cluster import Cluster, ClusterConfig, add_nodes
 from ghostfleet.core.clock import SECOND
 from ghostfleet.drive.embedded import Embedded
 from ghostfleet.drive.interface import Kind
@@ -30,14 +30,14 @@ def wrapper(name, gpus):
     }
 
 
-def why(gpus, name="big", **make):
-    cluster = Cluster(make=Make(**make))
+def why(gpus, name="big", **config):
+    cluster = Cluster(config=ClusterConfig(**config))
     add_nodes(cluster, NodeShape(count=2, gpus=8, fake_taint=False))
     cluster.clock.advance(10 * SECOND)
     lab = Embedded(cluster)
 
     async def tool():
-        if make:
+        if config:
             await lab.create(WRAPPERS, wrapper("big", gpus))
             await lab.sleep(5 * SECOND)
         return await explain_wrapper(lab, "default", name)

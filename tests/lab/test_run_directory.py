@@ -10,7 +10,7 @@ from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.records import Run, Submission
 
-RUN = Run(run="0123abcd", type="job", count=2, seed=0, project="p", namespace="runai-p")
+RUN = Run(run="0123abcd", type="job", count=2, seed=0, project="p")
 
 
 def sent(name, time=1_767_225_600_123_456, error=""):
@@ -116,3 +116,22 @@ def test_nothing_is_left_over_when_a_file_is_replaced(directory):
     for _ in range(3):
         directory.write_submissions([sent("j-1")])
     assert [path.name for path in directory.path.iterdir()] == ["submitted.json"]
+
+
+def test_the_record_of_an_earlier_version_can_be_read(directory):
+    earlier = {
+        "run": "1a2b3c4d", "type": "job", "count": 3, "seed": 5, "project": "p", "namespace": "runai-p", "workers": 2,
+        "gpus": 4, "pvc": False, "processes": 8, "delay": 0.0, "rate": "1/s", "template": "", "runtime": "",
+        "started": "2026-01-01T00:00:00.000000Z", "state": "submitted", "cluster": {"nodes": 4}, "labSeconds": 1.5,
+    }  # fmt: skip
+    (directory.path / "run.json").write_text(json.dumps(earlier))
+    run = directory.run()
+    assert (run.namespace, run.workers, run.rate, run.labSeconds) == ("runai-p", 2, "1/s", 1.5)
+    assert earlier.items() <= run.written().items()
+
+
+@pytest.mark.parametrize("raw", ["[]", "{}", '{"run": "a", "type": "job"}', '{"count": 1, "type": "job"}'])
+def test_a_file_that_is_no_record_is_told(directory, raw):
+    (directory.path / "run.json").write_text(raw)
+    with pytest.raises(LabError, match="is not the record of a run"):
+        directory.run()

@@ -108,13 +108,13 @@ def test_evictions_are_marked(make_fleet, directory, template):
         from ghostfleet.lab.submit import Submitter, prepare
 
         run = await prepare(fleet.cluster, directory, low)
-        recorder = Recorder(fleet.cluster, run.run, low.namespace, low.workload, 1)
+        recorder = Recorder(fleet.cluster, run.run, low.workloads())
         await recorder.start()
-        await Submitter(fleet.cluster, directory, low, run).submit()
+        await Submitter(fleet.cluster, directory, run).submit()
         await fleet.cluster.sleep(SECOND)
         other = RunDirectory(directory.path / "other")
         more = Plan(count=1, template=high)
-        await Submitter(fleet.cluster, other, more, await prepare(fleet.cluster, other, more)).submit()
+        await Submitter(fleet.cluster, other, await prepare(fleet.cluster, other, more)).submit()
         await fleet.cluster.sleep(60 * SECOND)
         recorder.stop()
         return recorder
@@ -132,7 +132,7 @@ def test_a_sample_can_be_taken_again_and_again_while_a_test_runs(fleet, director
         seen = []
         for _ in range(4):
             await fleet.cluster.sleep(25 * SECOND)
-            taken = await sample(fleet.cluster, directory, workload_type("job"))
+            taken = await sample(fleet.cluster, directory, {"": workload_type("job")})
             seen.append((taken.submitted, taken.phases.get("Succeeded", 0)))
         return seen
 
@@ -140,7 +140,7 @@ def test_a_sample_can_be_taken_again_and_again_while_a_test_runs(fleet, director
         from ghostfleet.lab.submit import Submitter, prepare
 
         run = await prepare(fleet.cluster, directory, plan)
-        submitter = Submitter(fleet.cluster, directory, plan, run)
+        submitter = Submitter(fleet.cluster, directory, run)
         return (await fleet.cluster.together([submitter.submit(), watching()]))[1]
 
     assert fleet.cluster.run(work()) == [(10, 0), (20, 0), (30, 10), (40, 20)]
@@ -151,7 +151,7 @@ def test_workloads_that_are_not_complete_are_left_out_and_counted(make_fleet, di
     fleet.submit(directory, Plan(count=3, type="job"))
     fleet.clock.settle()
     directory.write_submissions([*directory.submissions(), Submission("j-gone", "project-0", "runai-project-0", EPOCH)])
-    taken = fleet.cluster.run(sample(fleet.cluster, directory, workload_type("job")))
+    taken = fleet.cluster.run(sample(fleet.cluster, directory, {"": workload_type("job")}))
     assert (taken.complete, taken.missing) == (0, {"scheduling decision": 3, "workload": 1})
 
 
@@ -164,7 +164,7 @@ def test_what_is_gone_keeps_what_an_earlier_sample_saw(fleet, directory):
 
         fleet.cluster.run(fleet.cluster.delete(JOBS, "runai-project-0", name))
     fleet.clock.advance(60 * SECOND)
-    taken = fleet.cluster.run(sample(fleet.cluster, directory, workload_type("job")))
+    taken = fleet.cluster.run(sample(fleet.cluster, directory, {"": workload_type("job")}))
     assert taken.complete == 4
     assert [each["finishedTimestamp"] for each in directory.samples()] == [each["finishedTimestamp"] for each in before]
 
@@ -179,7 +179,7 @@ def test_pods_that_were_cleared_away_are_told_from_their_marks(fleet, directory)
         fleet.cluster.run(fleet.cluster.delete(PODS, "runai-project-0", name))
     fleet.clock.advance(60 * SECOND)
     assert fleet.names("pods") == []
-    fleet.cluster.run(sample(fleet.cluster, directory, workload_type("job")))
+    fleet.cluster.run(sample(fleet.cluster, directory, {"": workload_type("job")}))
     for one, other in zip(before, directory.samples(), strict=True):
         kept = {key: value for key, value in one.items() if key not in ("node", "firstPodRunningTimestamp")}
         assert {key: other.get(key) for key in kept} == kept
@@ -207,14 +207,14 @@ def test_a_run_of_another_process_can_be_followed(fleet, directory):
         from ghostfleet.lab.submit import Submitter, prepare
 
         run = await prepare(fleet.cluster, directory, plan)
-        submitter = Submitter(fleet.cluster, directory, plan, run)
+        submitter = Submitter(fleet.cluster, directory, run)
 
         async def later():
             await fleet.cluster.sleep(10 * SECOND)
-            return await follow(fleet.cluster, directory, run, plan.workload, Silent(), patience_of(plan))
+            return await follow(fleet.cluster, directory, run, Silent(), patience_of(plan))
 
         done = await fleet.cluster.together([submitter.submit(), later()])
-        await sample(fleet.cluster, directory, plan.workload)
+        await sample(fleet.cluster, directory, plan.kinds())
         return done[1]
 
     assert fleet.cluster.run(work()) is True
@@ -234,11 +234,11 @@ def test_the_timeline_is_written_as_it_goes(fleet, directory):
 def test_a_project_that_nothing_was_submitted_to_is_told(fleet, directory):
     fleet.submit(directory, Plan(count=1, type="job"))
     with pytest.raises(LabError, match="nothing was submitted to project other"):
-        fleet.cluster.run(sample(fleet.cluster, directory, workload_type("job"), project="other"))
+        fleet.cluster.run(sample(fleet.cluster, directory, {"": workload_type("job")}, project="other"))
 
 
 def test_kinds_that_are_not_served_are_told(make_fleet, directory):
     fleet = make_fleet(without=frozenset({"runai"}))
     fleet.submit(directory, Plan(count=1, type="job"))
     with pytest.raises(LabError, match="does not serve TrainingWorkload"):
-        fleet.cluster.run(sample(fleet.cluster, directory, workload_type("training")))
+        fleet.cluster.run(sample(fleet.cluster, directory, {"": workload_type("training")}))

@@ -11,6 +11,7 @@ from ghostfleet.drive.interface import ConnectionFailed, Refused
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.naming import namer
 from ghostfleet.lab.plan import RUN_LABEL, Plan
+from ghostfleet.lab.records import Run
 from ghostfleet.lab.submit import Submitter, prepare, resume
 
 NAMESPACE = "runai-project-0"
@@ -57,7 +58,7 @@ def test_the_record_says_what_was_asked_for_and_of_which_cluster(fleet, director
     assert (run.count, run.gpus, run.seed, run.state, run.type) == (3, 2, 5, "submitted", "job")
     assert run.cluster["nodes"] == 4
     assert run.cluster["gpuProducts"] == {"NVIDIA-H100-80GB-HBM3": 32}
-    assert Plan.of(run) == Plan(count=3, type="job", gpus=2, seed=5)
+    assert Run.read(run.written()) == run
     assert not (directory.path / "submitted.journal").exists()
 
 
@@ -77,7 +78,7 @@ def test_a_killed_run_goes_on_with_exactly_what_it_owes(fleet, directory):
 
     async def work():
         run = await prepare(fleet.cluster, directory, plan)
-        submitter = Submitter(fleet.cluster, directory, plan, run)
+        submitter = Submitter(fleet.cluster, directory, run)
         submitter._save = lambda _wall: None  # a process that is killed saves nothing
         await submitter.submit()
 
@@ -110,10 +111,10 @@ def test_a_name_that_somebody_else_has_is_passed_over(fleet, directory):
     plan = Plan(count=3, type="pod")
     run = fleet.cluster.run(prepare(fleet.cluster, directory, plan))
     taken = namer(run.run, 3)(1, 0)
-    submitter = Submitter(fleet.cluster, directory, plan, run)
+    submitter = Submitter(fleet.cluster, directory, run)
     fleet.cluster.run(submitter._make_ready())
-    other = Plan(count=1, type="pod").render("ffffffff")({"name": taken, "index": 0})
-    fleet.cluster.run(fleet.cluster.create(submitter._kind, other))
+    other = plan.renderers("ffffffff")[""](plan.workloads()[0], taken, 0)
+    fleet.cluster.run(fleet.cluster.create(submitter._kinds[""], other))
     fleet.cluster.run(submitter.submit())
     names = [each.name for each in directory.submissions()]
     assert len(set(names)) == 3
@@ -161,7 +162,7 @@ def test_a_project_that_does_not_exist_is_made_on_our_own_clusters_only(fleet, d
     with pytest.raises(LabError, match="project nowhere does not exist: the cluster has no namespace runai-nowhere"):
         fleet.submit(directory, Plan(count=1, type="job", project="nowhere"))
     run = fleet.cluster.run(prepare(fleet.cluster, directory, Plan(count=1, type="job")))
-    submitter = Submitter(fleet.cluster, directory, Plan(count=1, type="job"), run, create_project=True)
+    submitter = Submitter(fleet.cluster, directory, run, create_project=True)
     fleet.cluster.run(submitter.submit())
     assert submitter.submitted == 1
 

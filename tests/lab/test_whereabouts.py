@@ -18,7 +18,7 @@ users: [{name: me, user: {token: t}}]
 
 
 def run_on(**cluster):
-    return Run("r1", "job", 1, 0, "p", "runai-p", cluster={"address": "http://127.0.0.1:1", **cluster})
+    return Run(1, "job", run="r1", project="p", cluster={"address": "http://127.0.0.1:1", **cluster})
 
 
 def facts(uid):

@@ -19,6 +19,10 @@ def made(path, **values):
     return compiled(load_template(Path(path)).tree)(values)
 
 
+def rendered(plan, run="r", name="a"):
+    return plan.renderers(run)[""](plan.workloads()[0], name, 0)
+
+
 def test_a_placeholder_alone_has_the_type_of_its_value_and_in_quotes_it_is_text(template):
     text = (
         HEAD
@@ -94,7 +98,7 @@ def test_a_template_that_is_not_there_is_told(tmp_path):
 @pytest.mark.parametrize("pvc", [False, True])
 def test_every_type_makes_an_object_of_its_kind_with_name_namespace_and_run(name, pvc):
     plan = Plan(count=1, type=name, project="p", gpus=2, workers=3, pvc=pvc)
-    obj = plan.render("0a0b0c0d")({"name": "j-000001", "index": 0})
+    obj = rendered(plan, "0a0b0c0d", "j-000001")
     kind = workload_type(name)
     assert (obj["apiVersion"], obj["kind"]) == kind.workload
     assert obj["metadata"]["name"] == "j-000001"
@@ -105,9 +109,9 @@ def test_every_type_makes_an_object_of_its_kind_with_name_namespace_and_run(name
 
 
 def test_pods_that_stay_have_no_duration_unless_one_is_asked_for():
-    assert "ghostfleet.dev/duration" not in str(Plan(1, "interactive").render("r")({"name": "a", "index": 0}))
-    assert "60s" in str(Plan(1, "training").render("r")({"name": "a", "index": 0}))
-    assert "sleep 300" in str(Plan(1, "training", runtime="5m").render("r")({"name": "a", "index": 0}))
+    assert "ghostfleet.dev/duration" not in str(rendered(Plan(1, "interactive")))
+    assert "60s" in str(rendered(Plan(1, "training")))
+    assert "sleep 300" in str(rendered(Plan(1, "training", runtime="5m")))
 
 
 def test_a_template_of_ones_own_is_of_the_type_whose_kind_it_has(template):

@@ -69,7 +69,7 @@ class Runs:
             "gpuProducts": {"NVIDIA-H100-80GB-HBM3": gpus},
         }
         asked = {"type": "training", "count": count, "seed": 0, "processes": 5, "delay": 1.0, "state": "submitted"}
-        place = {"project": "project-0", "namespace": "runai-project-0", "started": "2027-01-15T08:00:00.000000Z"}
+        place = {"project": "project-0", "started": "2027-01-15T08:00:00.000000Z"}
         return Run(**{"run": "1a2b3c4d", **asked, **place, "cluster": cluster, "labSeconds": count / 400, **more})
 
     def queue(self, count: int, gpus: int, rate: float = 5.0) -> list[dict[str, int]]:

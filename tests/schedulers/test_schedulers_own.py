@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ghostfleet.cluster import BARE, Cluster, Make
+from ghostfleet.cluster import BARE, Cluster, ClusterConfig
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.ratelimit import TokenBucket
 from ghostfleet.lab.progress import Silent
@@ -231,7 +231,7 @@ def test_it_takes_the_place_of_the_default_scheduler_in_tests_of_whole_clusters(
     own = (f"{EXAMPLE}:GpuBinpack",)
     (trial,) = run_stress(Plan(jobs=(5,), schedulers=own), Silent())
     assert trial.jobs == 5
-    cluster = Cluster(make=Make(without=BARE.without, schedulers=own, replaces_default=True))
+    cluster = Cluster(config=ClusterConfig(without=BARE.without, schedulers=own, replaces_default=True))
     lab.store = cluster.store
     lab.node("n0")
     lab.node("n1")

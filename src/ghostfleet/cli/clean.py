@@ -27,7 +27,6 @@ def clean(
     """Remove all that a run made in the cluster; the files in its output dir stay."""
     from ghostfleet.lab.clean import clean as remove
     from ghostfleet.lab.directory import RunDirectory
-    from ghostfleet.lab.plan import Plan
 
     if (output_dir is not None) + bool(run) + everything != 1:
         fail("say which run: --output-dir DIR, --run ID or --all", WRONG_USAGE)
@@ -41,8 +40,8 @@ def clean(
             if record is None:
                 fail(f"{output_dir} holds no run; name it by --run ID", WRONG_USAGE)
             run = record.run
-            if record.template:
-                more.append(Plan.of(record).workload.workload)
+            if record.template or record.mix:
+                more += [kind.workload for kind in record.kinds().values()]
     again = "What is left can be removed by the same command."
     with interrupted(again), connected_to_run(record, cluster, kubeconfig, context) as found, shown(quiet) as progress:
         done = found.run(remove(found, run, more, progress))

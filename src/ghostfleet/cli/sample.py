@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,12 +21,12 @@ from ghostfleet.cli.connecting import (
     interrupted,
     reporting,
 )
+from ghostfleet.cli.groups import taking
 from ghostfleet.cli.output import FAILED, WRONG_USAGE, fail
 
 if TYPE_CHECKING:
     from ghostfleet.drive.interface import Cluster
     from ghostfleet.lab.directory import RunDirectory
-    from ghostfleet.lab.plan import Plan
     from ghostfleet.lab.records import Run
     from ghostfleet.lab.sample import Sampled
     from ghostfleet.lab.types import WorkloadType
@@ -33,9 +34,11 @@ if TYPE_CHECKING:
 __all__ = ["sample"]
 
 
+@taking(workload_type=options.workload_type_name)
 def sample(
+    *,
     output_dir: options.OutputDir = Path("logs"),
-    workload_type: options.WorkloadTypeName = "",
+    workload_type: str,
     project: Annotated[str, typer.Option("--project", "-p", help="Project to sample; by default all of the run.")] = "",
     follow: Annotated[
         bool, typer.Option("--follow", help="Watch the run and mark each step to the microsecond until it has ended.")
@@ -54,14 +57,12 @@ def sample(
 ) -> None:
     """Write sampled.json: when each step of each workload happened. May run again and again during a test."""
     from ghostfleet.lab.directory import RunDirectory
-    from ghostfleet.lab.plan import Plan
 
     directory = RunDirectory(output_dir)
     with reporting():
         directory.require()
         run = directory.run()
-        plan = Plan.of(run) if run is not None else Plan(count=1)
-        kind = _kind(plan, run, workload_type)
+        kinds = _kinds(run, workload_type)
         if run is None and follow:
             fail(f"{output_dir} has no run.json, which --follow needs; sample without it", WRONG_USAGE)
         directory.require_submissions()
@@ -69,11 +70,11 @@ def sample(
     stopped = settled = False
     with interrupted(again), connected_to_run(run, cluster, kubeconfig, context) as found:
         if follow and run is not None:
-            stopped, settled = _followed(found, directory, run, plan, quiet=quiet or json)
+            stopped, settled = _followed(found, directory, run, quiet=quiet or json)
         from ghostfleet.lab.sample import sample as take
 
-        wanted = events if events is not None else plan.pvc
-        done = found.run(take(found, directory, kind, project=project, events=wanted))
+        wanted = events if events is not None else run is not None and run.pvc
+        done = found.run(take(found, directory, kinds, project=project, events=wanted))
     _tell(done, output_dir, quiet=quiet, json=json)
     if stopped:
         typer.echo(again, err=True)
@@ -82,23 +83,24 @@ def sample(
         fail("gave up: nothing has changed for a long time, and not all workloads have ended", FAILED)
 
 
-def _kind(plan: Plan, run: Run | None, asked: str) -> WorkloadType:
+def _kinds(run: Run | None, asked: str) -> Mapping[str, WorkloadType]:
+    """The type of each class of the run's mix, or of all its workloads."""
     from ghostfleet.lab.types import workload_type
 
     if run is None:
-        return workload_type(asked or "training")
+        return {"": workload_type(asked or "training")}
     if asked and asked != run.type:
         fail(f"run {run.run} is of type {run.type}, not {asked}; leave out --workload-type", WRONG_USAGE)
-    return plan.workload
+    return run.kinds()
 
 
-def _followed(found: Cluster, directory: RunDirectory, run: Run, plan: Plan, *, quiet: bool) -> tuple[bool, bool]:
+def _followed(found: Cluster, directory: RunDirectory, run: Run, *, quiet: bool) -> tuple[bool, bool]:
     """Record until the run has ended; whether Ctrl-C ended that, and whether all workloads are where they stay."""
     from ghostfleet.lab.scaletest import follow, patience_of
 
     try:
         with shown(quiet) as progress:
-            return False, found.run(follow(found, directory, run, plan.workload, progress, patience_of(plan)))
+            return False, found.run(follow(found, directory, run, progress, patience_of(run)))
     except KeyboardInterrupt:
         return True, False
 

@@ -6,16 +6,16 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ghostfleet.cli import workloads as options
 from ghostfleet.cli.bars import shown
-from ghostfleet.cli.completion import profiles, stage_sets
 from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected_or, interrupted, reporting
-from ghostfleet.cli.groups import taking
+from ghostfleet.cli.groups import flag_group, taking
 from ghostfleet.cli.output import FAILED, WRONG_USAGE, fail
+from ghostfleet.cluster.config import ClusterConfig
 
 if TYPE_CHECKING:
     from ghostfleet.drive.interface import Cluster
@@ -30,60 +30,44 @@ _MEBIBYTE = 1 << 20
 Virtual = Callable[[int], "Cluster"]
 
 
-def _virtual(
-    nodes: Annotated[int, typer.Option(min=0, help="Nodes of the virtual cluster.")] = 1000,
-    gpus: Annotated[int, typer.Option(min=0, help="GPUs of each of them.")] = 8,
-    gpu_product: Annotated[str, typer.Option(help="Which GPU it is.")] = "NVIDIA-H100-80GB-HBM3",
-    profile: Annotated[
-        str,
-        typer.Option(
-            autocompletion=profiles, help="How fast the virtual cluster's components work: kubernetes, instant ..."
-        ),
-    ] = "kubernetes",
-    stages: Annotated[
-        list[str] | None,
-        typer.Option(autocompletion=stage_sets, help="Stages by which its pods and nodes live; several times too."),
-    ] = None,
-    scheduler: options.Schedulers = None,
-    scheduler_config: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="A KubeSchedulerConfiguration file for it.")
-    ] = None,
-    dispatcher: Annotated[
-        str,
-        typer.Option(
-            help="The dispatcher in front of its scheduler: mcad-1.32, mcad-1.40, better; AppWrappers need one."
-        ),
-    ] = "",
-) -> Virtual:
+def _virtual(**options: Any) -> Virtual:
     """What makes a virtual cluster in this process."""
+    config = ClusterConfig(**options, replaces_default=True)
 
     def made(seed: int) -> Cluster:
         from ghostfleet.cluster import Cluster as Assembled
-        from ghostfleet.cluster import Make, add_nodes
         from ghostfleet.core.collector import relax_collector
         from ghostfleet.drive.embedded import Embedded
-        from ghostfleet.stages.nodes import NodeShape
 
-        make = Make(
-            profile=profile,
-            stages=tuple(stages or ("fast",)),
-            scheduler_config=scheduler_config,
-            schedulers=tuple(scheduler or ()),
-            replaces_default=True,
-            dispatcher=dispatcher,
-        )
         try:
-            assembled = Assembled(make=make, seed=seed)
+            assembled = Assembled(config=config, seed=seed)
         except (ValueError, OSError) as error:
             fail(str(error), WRONG_USAGE)
-        add_nodes(assembled, NodeShape(count=nodes, gpus=gpus, gpu_product=gpu_product, fake_taint=False))
         relax_collector()
         return Embedded(assembled)
 
     return made
 
 
-@taking(plan=options.workload_plan, virtual=_virtual)
+#: What a virtual cluster can be asked for, and its defaults where they are not those of `up`.
+_virtual_cluster = flag_group(
+    ClusterConfig,
+    _virtual,
+    "nodes",
+    "gpus",
+    "gpu_product",
+    "profile",
+    "stages",
+    "schedulers",
+    "scheduler_config",
+    "dispatcher",
+    nodes=1000,
+    gpus=8,
+    profile="kubernetes",
+)
+
+
+@taking(plan=options.workload_plan, virtual=_virtual_cluster)
 def scale_test(
     *,
     output_dir: options.OutputDir = Path("logs"),
@@ -128,7 +112,7 @@ def scale_test(
 
             async def work() -> Tested:
                 run = await prepare(found, directory, plan, force=force)
-                submitter = Submitter(found, directory, plan, run, progress, create_project=create_project)
+                submitter = Submitter(found, directory, run, progress, create_project=create_project)
                 return await test(found, directory, submitter, progress, waiting)
 
             try:
@@ -161,7 +145,7 @@ def _keep(found: Cluster, directory: RunDirectory, plan: Plan) -> None:
     from ghostfleet.lab.sample import sample
 
     if directory.submissions():
-        found.run(sample(found, directory, plan.workload, events=plan.pvc))
+        found.run(sample(found, directory, plan.kinds(), events=plan.pvc))
 
 
 def _duration(text: str) -> int:
@@ -200,7 +184,7 @@ def _facts(tested: Tested) -> list[str]:
     return [
         f"Cluster   {seen['nodes']:,} nodes, {seen['gpus']:,} GPUs, Kubernetes {seen['version']}{profile} "
         f"({seen['clock']} time)",
-        f"Run       {run.run}: {tested.submitted:,} {run.type} workloads, {tested.finished:,} of them ended",
+        f"Run       {run.run}: {tested.submitted:,} {run.what}, {tested.finished:,} of them ended",
         f"Modelled  {modelled:,.1f} s of cluster time, from the first submission to the last step",
         f"Lab       {real:,.1f} s of real time{speed}, {_peak_memory() / _MEBIBYTE:,.0f} MiB at most",
     ]

@@ -49,12 +49,13 @@ def submit(
 
     directory = RunDirectory(output_dir)
     with reporting():
-        if resume:
-            plan, run = resumed(directory)
+        run = resumed(directory) if resume else None
+        if run is not None:
+            plan = run
         elif num_workloads is None:
             fail("say how many workloads: --num-workloads N (or -n N)", WRONG_USAGE)
         else:
-            plan, run = replace(plan, count=num_workloads), None
+            plan = replace(plan, count=num_workloads)
             plan.check()
     go_on = f"What was submitted is in {output_dir}; go on with: ghostfleet submit --resume -o {output_dir}"
     with (
@@ -65,7 +66,7 @@ def submit(
 
         async def work() -> Submitter:
             record = run or await prepare(found, directory, plan, force=force)
-            submitter = Submitter(found, directory, plan, record, progress, create_project=create_project)
+            submitter = Submitter(found, directory, record, progress, create_project=create_project)
             await submitter.submit()
             return submitter
 
@@ -90,9 +91,7 @@ def _tell(done: Submitter, output_dir: Path, *, quiet: bool, json: bool) -> None
             err=True,
         )
     if not quiet:
-        typer.echo(
-            f"Submitted {done.submitted:,} {run.type} workloads to project {run.project} (run {run.run}) in "
-            f"{run.labSeconds:,.1f} s."
-        )
-        typer.echo(f"  sample them   ghostfleet sample -t {run.type} -o {output_dir}")
+        where, kind = ("", "") if run.mix else (f" to project {run.project}", f"-t {run.type} ")
+        typer.echo(f"Submitted {done.submitted:,} {run.what}{where} (run {run.run}) in {run.labSeconds:,.1f} s.")
+        typer.echo(f"  sample them   ghostfleet sample {kind}-o {output_dir}")
         typer.echo(f"  remove them   ghostfleet clean -o {output_dir}")

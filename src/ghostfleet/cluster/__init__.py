@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ghostfleet.cluster.make import BARE, PARTS, Make
+from ghostfleet.cluster.config import BARE, PARTS, ClusterConfig
 
 if TYPE_CHECKING:
     from ghostfleet.cluster.assembly import Cluster, add_nodes
 
-__all__ = ["BARE", "PARTS", "Cluster", "Make", "add_nodes"]
+__all__ = ["BARE", "PARTS", "Cluster", "ClusterConfig", "add_nodes"]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,13 +6,13 @@ On a virtual clock nothing happens until the clock is run; on a wall clock somet
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ghostfleet.api.builtin import load_registry
 from ghostfleet.api.conversion import storage_key
 from ghostfleet.api.defaults import apply_defaults, prepare_for_create
 from ghostfleet.api.verbs import Api
-from ghostfleet.cluster.make import Make
+from ghostfleet.cluster.config import ClusterConfig
 from ghostfleet.controllers import kubeflow, runai
 from ghostfleet.controllers.awaiting import Awaiting
 from ghostfleet.controllers.bootstrap import announce, bootstrap
@@ -31,6 +31,7 @@ from ghostfleet.core.profile import Profile, load_profile
 from ghostfleet.core.randomness import Streams
 from ghostfleet.core.store import Store
 from ghostfleet.stages.catalogue import stage_definition
+from ghostfleet.stages.commands import Commands
 from ghostfleet.stages.fleet import Fleet
 from ghostfleet.stages.nodes import NodeShape, fake_nodes
 from ghostfleet.stages.settings import Settings
@@ -46,10 +47,15 @@ class Cluster:
     """One embedded cluster."""
 
     def __init__(
-        self, clock: Clock | None = None, make: Make | None = None, *, seed: int | str = 0, history: int = 32_768
+        self,
+        clock: Clock | None = None,
+        config: ClusterConfig | None = None,
+        *,
+        seed: int | str = 0,
+        history: int = 32_768,
     ) -> None:
         self.clock = clock or VirtualClock()
-        self.make = make = make or Make()
+        self.config = config = config or ClusterConfig()
         self.streams = Streams(seed)
         self.registry = load_registry()
         self.store = Store(self.clock, self.streams, history=history)
@@ -62,22 +68,24 @@ class Cluster:
             NamespaceController(self.store, self.registry),
             DefinitionController(self.store, self.registry),
             # With a fleet, stages end pods; this is then only for those whose node is silent when their grace is over.
-            PodTerminator(self.store, stopping=STOPPING if "stages" in make.without else None),
+            PodTerminator(self.store, stopping=STOPPING if "stages" in config.without else None),
         )
         bootstrap(self.store)
-        self.fleet = self._fleet() if "stages" not in make.without else None
-        self._workloads = self._controllers() if "controllers" not in make.without else None
+        self.fleet = self._fleet() if "stages" not in config.without else None
+        self._workloads = self._controllers() if "controllers" not in config.without else None
         self._operators = self._make_operators()
         if self.fleet is not None and self._workloads is not None and not self._is_laboratory():
             kwok_stand_in(self.store, self.fleet.scaled)
         self._schedulers: tuple[Runner, ...] = ()
-        if isinstance(self.clock, VirtualClock) or make.scheduler_config is not None or make.schedulers:
+        if isinstance(self.clock, VirtualClock) or config.scheduler_config is not None or config.schedulers:
             self._start_schedulers()
         else:
             # Nothing can be wrong with it, and it takes long to load: after the API is up, as in a real cluster.
             self.clock.call_soon(self._start_schedulers)
         self.dispatcher = self._make_dispatcher()
         self._settle()
+        shape = NodeShape(count=config.nodes, gpus=config.gpus, gpu_product=config.gpu_product, fake_taint=False)
+        add_nodes(self, shape)
 
     def announce(self, address: str, port: int) -> None:
         """Put the address at which the cluster is served into its own endpoints."""
@@ -86,18 +94,19 @@ class Cluster:
 
     def _is_laboratory(self) -> bool:
         """Whether no script will ever look for KWOK here: a cluster on a virtual clock that has no dispatcher."""
-        return isinstance(self.clock, VirtualClock) and not self.make.dispatcher
+        return isinstance(self.clock, VirtualClock) and not self.config.dispatcher
 
     def _fleet(self) -> Fleet:
         self.store.create("customresourcedefinitions.apiextensions.k8s.io", stage_definition())
         self._settle()
-        recorder = Recorder(self.store, "kwok_controller", load_profile(self.make.profile))
+        recorder = Recorder(self.store, "kwok_controller", load_profile(self.config.profile))
         # Tests of dispatchers keep room occupied with Jobs that never end.
-        settings = self.make.fleet or Settings(commands="endless" if self.make.dispatcher else "ignored")
-        return Fleet(self.api, self.streams, self.make.stages, settings, recorder)
+        usual: Commands = "endless" if self.config.dispatcher else "ignored"
+        settings = Settings(commands=cast(Commands, self.config.commands) or usual)
+        return Fleet(self.api, self.streams, self.config.stages, settings, recorder)
 
     def _controllers(self) -> Workloads:
-        profile = load_profile(self.make.profile)
+        profile = load_profile(self.config.profile)
         dispatcher = self._dispatcher_profile()
         if dispatcher is not None and not dispatcher.switch("cluster.success-criteria"):
             # Jobs end as in the Kubernetes that this dispatcher was made for.
@@ -107,11 +116,11 @@ class Cluster:
     def _make_operators(self) -> tuple[Awaiting, ...]:
         """The parts that bring kinds of their own; their controllers are loaded when one of these is used."""
         operators = []
-        if "kubeflow" not in self.make.without:
+        if "kubeflow" not in self.config.without:
             kubeflow.install_kinds(self.store)
             operators.append(Awaiting(self.store, [kubeflow.PYTORCH_JOBS], self._kubeflow))
-        if "runai" not in self.make.without:
-            runai.install_kinds(self.store, self.make.projects)
+        if "runai" not in self.config.without:
+            runai.install_kinds(self.store, self.config.projects)
             operators.append(Awaiting(self.store, [*runai.WORKLOADS, runai.RUNAI_JOBS], self._runai))
         self._settle()
         return tuple(operators)
@@ -119,12 +128,12 @@ class Cluster:
     def _kubeflow(self) -> object:
         from ghostfleet.controllers.kubeflow.controller import PyTorchJobController
 
-        return PyTorchJobController(self.store, *self._pod_makers(), load_profile(self.make.profile))
+        return PyTorchJobController(self.store, *self._pod_makers(), load_profile(self.config.profile))
 
     def _runai(self) -> object:
         from ghostfleet.controllers.runai.part import RunaiPart
 
-        return RunaiPart(self.store, *self._pod_makers(), load_profile(self.make.profile))
+        return RunaiPart(self.store, *self._pod_makers(), load_profile(self.config.profile))
 
     def _pod_makers(self) -> tuple[PodRoutes, PodCreator]:
         """What controllers that make pods share; without the workload controllers each has its own."""
@@ -133,17 +142,17 @@ class Cluster:
         return PodRoutes(self.store), PodCreator(self.store, self.api.admission)
 
     def _start_schedulers(self) -> None:
-        if "scheduler" in self.make.without and not self.make.schedulers:
+        if "scheduler" in self.config.without and not self.config.schedulers:
             return
         from ghostfleet.schedulers.framework.own import OwnScheduler, load_scheduler
         from ghostfleet.schedulers.framework.runner import Pace
         from ghostfleet.schedulers.kube import KubeScheduler, load_configuration
 
         schedulers: list[Runner] = []
-        profile = load_profile(self.make.profile)
-        replaced = self.make.replaces_default and bool(self.make.schedulers)
-        if "scheduler" not in self.make.without and not replaced:
-            path = self.make.scheduler_config
+        profile = load_profile(self.config.profile)
+        replaced = self.config.replaces_default and bool(self.config.schedulers)
+        if "scheduler" not in self.config.without and not replaced:
+            path = self.config.scheduler_config
             schedulers.append(
                 KubeScheduler(
                     self.store,
@@ -157,16 +166,16 @@ class Cluster:
             OwnScheduler(
                 self.store, self.clock, load_scheduler(each), Pace.of(profile), by_default=replaced and not index
             )
-            for index, each in enumerate(self.make.schedulers)
+            for index, each in enumerate(self.config.schedulers)
         ]
         self._schedulers = tuple(schedulers)
 
     def _dispatcher_profile(self) -> Profile | None:
-        if not self.make.dispatcher:
+        if not self.config.dispatcher:
             return None
         from ghostfleet.dispatchers.mcad.profiles import load_dispatcher_profile
 
-        return load_dispatcher_profile(self.make.dispatcher)
+        return load_dispatcher_profile(self.config.dispatcher)
 
     def _make_dispatcher(self) -> Mcad | None:
         profile = self._dispatcher_profile()

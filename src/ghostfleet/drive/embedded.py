@@ -36,13 +36,13 @@ class Embedded:
             raise TypeError("a cluster is driven in process on a virtual clock only; serve it for any other")
         self.cluster = cluster
         self._clock = cluster.clock
-        self._latency = load_profile(cluster.make.profile).duration("client.latency")
+        self._latency = load_profile(cluster.config.profile).duration("client.latency")
         self._places: dict[Kind, tuple[Resource, Version]] = {}
 
     @property
     def facts(self) -> Facts:
-        make = self.cluster.make
-        return Facts("embedded", "virtual", VERSION, True, make.profile, make.dispatcher)
+        config = self.cluster.config
+        return Facts("embedded", "virtual", VERSION, True, config.profile, config.dispatcher)
 
     def now(self) -> int:
         return self._clock.now()

@@ -28,7 +28,8 @@ from ghostfleet.kube.programs import CONTROLLERS, ETCD, KWOK, SCHEDULER, SERVER,
 from ghostfleet.server import kubeconfig
 from ghostfleet.server.auth import new_token
 from ghostfleet.server.instances import Instance, Record
-from ghostfleet.server.launch import LaunchError, Settings, check, forget
+from ghostfleet.server.launch import LaunchError, check, forget
+from ghostfleet.server.launchconfig import LaunchConfig
 from ghostfleet.server.tls import make_certificates
 from ghostfleet.stages.catalogue import stage_definition, stage_documents
 from ghostfleet.stages.nodes import NodeShape, fake_nodes
@@ -47,22 +48,22 @@ class _Stopped(Exception):
     """A signal came before the cluster was ready."""
 
 
-def programs_for(settings: Settings) -> dict[str, Path]:
+def programs_for(settings: LaunchConfig) -> dict[str, Path]:
     """The programs that a cluster with these settings needs, and kwok if it is there; LaunchError if one is missing."""
     needed = [ETCD, SERVER]
-    if "controllers" not in settings.disable:
+    if "controllers" not in settings.without:
         needed.append(CONTROLLERS)
-    if "scheduler" not in settings.disable:
+    if "scheduler" not in settings.without:
         needed.append(SCHEDULER)
-    wanted = [] if "stages" in settings.disable else [KWOK]
-    directory = Path(settings.bin_dir).expanduser() if settings.bin_dir else None
+    wanted = [] if "stages" in settings.without else [KWOK]
+    directory = settings.bin_dir.expanduser() if settings.bin_dir is not None else None
     try:
         return find_programs(needed, wanted, directory=directory)
     except ProgramsMissing as error:
         raise LaunchError(str(error)) from None
 
 
-def arguments_for(settings: Settings, programs: Iterable[str]) -> Arguments:
+def arguments_for(settings: LaunchConfig, programs: Iterable[str]) -> Arguments:
     """What the user wants to be told to the programs that run; LaunchError if that cannot be."""
     try:
         return parse_arguments(settings.component_arg, programs)
@@ -70,7 +71,7 @@ def arguments_for(settings: Settings, programs: Iterable[str]) -> Arguments:
         raise LaunchError(f"--component-arg {error}") from None
 
 
-def launch(settings: Settings, on_ready: Callable[[], None]) -> None:
+def launch(settings: LaunchConfig, on_ready: Callable[[], None]) -> None:
     """Run a cluster here until SIGINT or SIGTERM; `on_ready` is called when it can be used."""
     clock = check(settings)
     programs = programs_for(settings)
@@ -101,7 +102,7 @@ class _Run:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: LaunchConfig,
         instance: Instance,
         clock: WallClock,
         programs: dict[str, Path],
@@ -148,13 +149,12 @@ class _Run:
         start(plane.etcd())
         start(plane.server())
         self._wait_for("the API server", lambda: self._answer("/readyz") == {"message": "ok"})
-        if "scheduler" not in settings.disable:
-            configuration = Path(settings.scheduler_config) if settings.scheduler_config else None
-            start(plane.scheduler(configuration))
-        if "controllers" not in settings.disable:
+        if "scheduler" not in settings.without:
+            start(plane.scheduler(settings.scheduler_config))
+        if "controllers" not in settings.without:
             start(plane.controllers())
             self._wait_for("the controllers", lambda: self._answer(_ACCOUNT) is not None)
-        if "stages" not in settings.disable:
+        if "stages" not in settings.without:
             self._start_stages()
         self._add_nodes()
         version = (self._answer("/version") or {}).get("gitVersion", "")
@@ -169,14 +169,15 @@ class _Run:
         if KWOK not in self._programs:
             self._processes.start(self._plane.agent(self._settings.stages))
             return
-        for stage in stage_documents(self._settings.stages or "fast"):
+        for stage in stage_documents(self._settings.stages):
             self._connection.create(_STAGES, stage)
         self._processes.start(self._plane.kwok())
 
     def _add_nodes(self) -> None:
-        shape = NodeShape(count=self._settings.nodes, gpus=self._settings.gpus, fake_taint=False)
+        settings = self._settings
+        shape = NodeShape(count=settings.nodes, gpus=settings.gpus, gpu_product=settings.gpu_product, fake_taint=False)
         nodes.add(self._connection, fake_nodes(shape), self._processes.check)
-        if shape.count and "stages" not in self._settings.disable:
+        if shape.count and "stages" not in settings.without:
             self._wait_for("the nodes", lambda: all(map(_is_ready, self._connection.items("/api/v1/nodes"))))
 
     def _wait_for(self, what: str, until: Callable[[], bool]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ghostfleet.core.changes import Object
 from ghostfleet.lab.errors import LabError
+from ghostfleet.lab.podfields import RUNAI, changed_at
 from ghostfleet.lab.types import WorkloadType
 
 __all__ = ["with_claim"]
@@ -26,27 +27,16 @@ _MOUNT: Object = {"name": _NAME, "mountPath": _PATH}
 
 def with_claim(tree: Object, kind: WorkloadType) -> Object:
     """The object of a type with a volume for each of its pods."""
-    if kind.claims == "items":
-        with_item: Object = _changed(tree, ["spec", "pvcs", "items", _NAME], lambda _: _ITEM)
+    if kind.pod_specs == RUNAI:
+        with_item: Object = changed_at(tree, ["spec", "pvcs", "items", _NAME], lambda _: _ITEM)
         return with_item
-    if not kind.claims:
+    if not kind.pod_specs:
         raise LabError(
             f"--pvc: it is not known where a {kind.workload.kind} has its pods; add the volume to the template"
         )
-    for path in kind.claims:
-        tree = _changed(tree, path.split("."), _with_volume)
+    for path in kind.pod_specs:
+        tree = changed_at(tree, path.split("."), _with_volume)
     return tree
-
-
-def _changed(tree: Any, path: list[str], change: Any) -> Any:
-    """A copy of the tree with the part at a path changed; the rest is shared. A number stands for a place in a list."""
-    if not path:
-        return change(tree)
-    if isinstance(tree, list):
-        place = int(path[0])
-        return [*tree[:place], _changed(tree[place], path[1:], change), *tree[place + 1 :]]
-    whole: Object = tree if isinstance(tree, dict) else {}
-    return {**whole, path[0]: _changed(whole.get(path[0]), path[1:], change)}
 
 
 def _with_volume(spec: Any) -> Object:

@@ -10,16 +10,17 @@ pod is a few bits, so an event costs a look at the pod and little more.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from ghostfleet.core.changes import Object
 from ghostfleet.core.timestamps import rfc3339
-from ghostfleet.drive.interface import PERSISTENT_VOLUME_CLAIMS, PODS, Cluster, Kind
+from ghostfleet.drive.interface import PERSISTENT_VOLUME_CLAIMS, PODS, Cluster, Kind, Seen
 from ghostfleet.lab.directory import Timeline
 from ghostfleet.lab.judging import outcome
-from ghostfleet.lab.plan import RUN_LABEL
+from ghostfleet.lab.mix import Workload
 from ghostfleet.lab.records import MARKS
-from ghostfleet.lab.types import JOIN_LABELS, WorkloadType
+from ghostfleet.lab.rendering import INDEX_ANNOTATION, RUN_LABEL
+from ghostfleet.lab.types import JOIN_LABELS, KindName
 
 __all__ = ["Recorder"]
 
@@ -27,6 +28,7 @@ __all__ = ["Recorder"]
 _CREATED, _DECIDED, _BOUND, _RUNNING, _ENDED, _EVICTED = 1, 2, 4, 8, 16, 32
 _ENDS = ("Succeeded", "Failed")
 _LINES = 1000
+_POD = KindName("v1", "Pod")
 
 
 class Recorder:
@@ -36,22 +38,20 @@ class Recorder:
         self,
         cluster: Cluster,
         run: str,
-        namespace: str,
-        kind: WorkloadType,
-        pods: int,
+        workloads: Sequence[Workload],
         timeline: Timeline | None = None,
     ) -> None:
         self._cluster = cluster
         self._run = run
-        self._namespace = namespace
-        self._kind = kind
-        self._expected = pods
+        self._workloads = workloads
         self._timeline = timeline
         self._since = rfc3339(cluster.now())
         self._rows: dict[str, int] = {}
         self._names: list[str] = []
         self._marks = {mark: array("q") for mark in MARKS}
         self._up = array("l")
+        self._expected = array("l")
+        self._stays = bytearray()
         self._placed = bytearray()
         self._pods: dict[str, int] = {}
         self._owners: dict[str, int] = {}
@@ -61,29 +61,37 @@ class Recorder:
         self._stops: list[Callable[[], None]] = []
         #: Workloads of the run that were seen, that have all their pods running or past that, that have ended.
         self.seen = self.running = self.finished = 0
+        #: Those that are where they stay: ended, or running where they do not end.
+        self.settled = 0
         #: When something was last marked.
         self.changed = cluster.now()
 
     # -- watching ----------------------------------------------------------------------------------------------------
 
     async def start(self, *, claims: bool = False) -> None:
-        """Watch all kinds that belong to the run's workloads."""
-        kind, watch = self._kind, self._watch
-        workload = await self._cluster.resolve(*kind.workload)
-        if workload is not None and workload != PODS:
-            watch(workload, f"{RUN_LABEL}={self._run}", self._see_workload)
-        job = await self._cluster.resolve(*kind.job) if kind.job is not None else None
-        if job is not None:
-            watch(job, "", self._see_job)
-        groups = await self._cluster.resolve(*kind.pod_group) if kind.pod_group is not None else None
-        if groups is not None:
-            watch(groups, "", self._see_group)
-        watch(PODS, "", self._see_bare_pod if workload == PODS else self._see_pod)
-        if claims:
-            watch(PERSISTENT_VOLUME_CLAIMS, "", self._see_claim)
+        """Watch all kinds that belong to the run's workloads, where they are."""
+        # In the order of the workloads, so that the same run watches in the same order.
+        for namespace, kind in dict.fromkeys((each.namespace, each.of.kind.workload) for each in self._workloads):
+            workload = await self._cluster.resolve(*kind)
+            if workload is not None and workload != PODS:
+                self._watch(workload, namespace, f"{RUN_LABEL}={self._run}", self._see_workload)
+        await self._watch_parts("job", self._see_job)
+        await self._watch_parts("pod_group", self._see_group)
+        bare = {each.namespace for each in self._workloads if each.of.kind.workload == _POD}
+        for namespace in dict.fromkeys(each.namespace for each in self._workloads):
+            self._watch(PODS, namespace, "", self._see_any_pod if namespace in bare else self._see_pod)
+            if claims:
+                self._watch(PERSISTENT_VOLUME_CLAIMS, namespace, "", self._see_claim)
 
-    def _watch(self, kind: Kind, labels: str, seen: Callable[[int, str, Object], None]) -> None:
-        self._stops.append(self._cluster.watch(kind, self._namespace, labels, seen))
+    async def _watch_parts(self, part: str, seen: Seen) -> None:
+        """Watch the jobs or the pod groups of the workloads."""
+        for namespace, kind in dict.fromkeys((each.namespace, getattr(each.of.kind, part)) for each in self._workloads):
+            found = await self._cluster.resolve(*kind) if kind is not None else None
+            if found is not None:
+                self._watch(found, namespace, "", seen)
+
+    def _watch(self, kind: Kind, namespace: str, labels: str, seen: Seen) -> None:
+        self._stops.append(self._cluster.watch(kind, namespace, labels, seen))
 
     def stop(self) -> None:
         """End all watches and write down what is left."""
@@ -94,7 +102,7 @@ class Recorder:
 
     def done(self, count: int) -> bool:
         """Whether so many workloads are where they stay: ended, or running where they do not end."""
-        return (self.finished if self._kind.ends else self.running + self.finished) >= count
+        return self.settled >= count
 
     # -- what was seen -----------------------------------------------------------------------------------------------
 
@@ -122,6 +130,8 @@ class Recorder:
             for column in self._marks.values():
                 column.append(0)
             self._up.append(0)
+            self._expected.append(0)
+            self._stays.append(0)
             self._placed.append(0)
         return row
 
@@ -138,9 +148,9 @@ class Recorder:
     def _see_workload(self, now: int, event: str, obj: Object) -> None:
         row = self._row(obj["metadata"]["name"])
         if row not in self._ours:
-            self._claim(row)
+            self._claim(row, self._workload(obj))
         self._see_job_of(row, now, event, obj, "workload")
-        if event == "ADDED" and self._kind.job is None:
+        if event == "ADDED" and self._workload(obj).of.kind.job is None:
             self._created("job", row, now, obj)
 
     def _see_job(self, now: int, event: str, obj: Object) -> None:
@@ -156,14 +166,26 @@ class Recorder:
         elif outcome(obj):
             self._end(row, now if event == "MODIFIED" or self._known(obj) else 0)
 
-    def _claim(self, row: int) -> None:
+    def _workload(self, obj: Object) -> Workload:
+        """What is known of a workload since before it was submitted; all are alike where they have no number."""
+        index = (obj["metadata"].get("annotations") or {}).get(INDEX_ANNOTATION, "0")
+        return self._workloads[int(index) if index.isdigit() and int(index) < len(self._workloads) else 0]
+
+    def _claim(self, row: int, workload: Workload) -> None:
         """The row is of this run; what was counted of it before counts from now on."""
         self._ours.add(row)
+        self._expected[row], self._stays[row] = workload.pods, not workload.of.ends
         self.seen += 1
         if row in self._over:
             self.finished += 1
-        elif self._up[row] >= self._expected:
-            self.running += 1
+            self.settled += 1
+        elif self._up[row] >= self._expected[row]:
+            self._runs(row)
+
+    def _runs(self, row: int) -> None:
+        """All pods of a workload of this run are up."""
+        self.running += 1
+        self.settled += self._stays[row]
 
     def _see_group(self, now: int, event: str, obj: Object) -> None:
         if event == "ADDED":
@@ -172,11 +194,12 @@ class Recorder:
             if name is not None:
                 self._created("podGroup", self._row(name), now, obj)
 
-    def _see_bare_pod(self, now: int, event: str, obj: Object) -> None:
-        labels = obj["metadata"].get("labels") or {}
-        if labels.get(RUN_LABEL) == self._run:
+    def _see_any_pod(self, now: int, event: str, obj: Object) -> None:
+        """A pod where pods are among the workloads: those that nobody owns."""
+        metadata = obj["metadata"]
+        if (metadata.get("labels") or {}).get(RUN_LABEL) == self._run and "ownerReferences" not in metadata:
             self._see_workload(now, event, obj)
-            self._see_pod(now, event, obj)
+        self._see_pod(now, event, obj)
 
     def _see_pod(self, now: int, event: str, obj: Object) -> None:
         metadata = obj["metadata"]
@@ -242,8 +265,8 @@ class Recorder:
         if now:
             self._set("running", row, now)
         self._up[row] += 1
-        if self._up[row] == self._expected and row in self._ours and row not in self._over:
-            self.running += 1
+        if self._up[row] == self._expected[row] and row in self._ours and row not in self._over:
+            self._runs(row)
 
     def _see_claim(self, now: int, event: str, obj: Object) -> None:
         row = self._row_of_claim(obj["metadata"])
@@ -276,8 +299,9 @@ class Recorder:
         if row not in self._ours:
             return
         self.finished += 1
-        if self._up[row] >= self._expected:
-            self.running -= 1
+        up = self._up[row] >= self._expected[row]
+        self.running -= up
+        self.settled += not (up and self._stays[row])
         self._unwritten.append(row)
         if len(self._unwritten) >= _LINES:
             self.write()

@@ -17,11 +17,11 @@ from typing import cast
 from ghostfleet.core.changes import Object
 from ghostfleet.core.quantity import value
 from ghostfleet.core.timestamps import rfc3339
-from ghostfleet.drive.interface import EVENTS, PERSISTENT_VOLUME_CLAIMS, PODS, Cluster, Refused
+from ghostfleet.drive.interface import EVENTS, PERSISTENT_VOLUME_CLAIMS, PODS, Cluster, Kind, Refused
 from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.judging import ended_at, outcome, why
-from ghostfleet.lab.records import Sample, Submission
+from ghostfleet.lab.records import Run, Sample, Submission
 from ghostfleet.lab.survey import GPU_RESOURCES
 from ghostfleet.lab.types import JOIN_LABELS, KindName, WorkloadType
 
@@ -82,13 +82,17 @@ class _Objects:
 async def sample(
     cluster: Cluster,
     directory: RunDirectory,
-    kind: WorkloadType,
+    kinds: Mapping[str, WorkloadType],
     *,
     project: str = "",
     events: bool = False,
     marks: Mapping[str, dict[str, int]] | None = None,
 ) -> Sampled:
-    """Take a sample and write it to the run's directory; `marks` are those of its timeline where they are not given."""
+    """Take a sample and write it to the run's directory.
+
+    `kinds` has the type of each class of a mix, or that of all workloads under "". `marks` are those of the run's
+    timeline where they are not given.
+    """
     submissions = directory.require_submissions()
     if project and project not in (known := {each.project for each in submissions}):
         raise LabError(f"nothing was submitted to project {project}; {directory.path} has {', '.join(sorted(known))}")
@@ -98,16 +102,17 @@ async def sample(
     result = Sampled(submitted=len(wanted), refused=sum(1 for each in wanted if each.error))
     made: list[Sample] = []
     run = directory.run()
-    pods = kind.pods(run.workers) if run is not None else 0
-    shape = (pods, pods * run.gpus if run is not None else 0)
-    by_namespace: dict[str, list[Submission]] = defaultdict(list)
+    groups: dict[tuple[str, tuple[KindName, ...]], list[Submission]] = defaultdict(list)
     for each in wanted:
-        by_namespace[each.namespace].append(each)
-    for namespace, group in by_namespace.items():
-        objects = await _objects(cluster, namespace, kind, {each.name for each in group}, events=events)
+        groups[each.namespace, tuple(_kind_of(kinds, each).kinds())].append(each)
+    lister = _Lister(cluster)
+    for (namespace, _), group in groups.items():
+        names = {each.name for each in group}
+        objects = await _objects(lister, namespace, _kind_of(kinds, group[0]), names, events=events)
         for each in group:
             if not each.error:
                 seen = marks.get(each.name) or {}
+                shape = _shape(each, _kind_of(kinds, each), run)
                 taken = _taken(each, objects, earlier.get(each.name), seen, shape, result)
                 if taken is not None:
                     made.append({**taken, "marks": {"submitted": each.time, **seen}} if seen else taken)
@@ -116,6 +121,24 @@ async def sample(
         result.phases[taken["phase"]] = result.phases.get(taken["phase"], 0) + 1
     directory.write_samples(made)
     return result
+
+
+def _kind_of(kinds: Mapping[str, WorkloadType], submission: Submission) -> WorkloadType:
+    kind = kinds.get(submission.workload_class)
+    if kind is None:
+        raise LabError(
+            f"{submission.name} is of class {submission.workload_class!r}, which the run's mix does not have"
+        )
+    return kind
+
+
+def _shape(submission: Submission, kind: WorkloadType, run: Run | None) -> tuple[int, int]:
+    """How many pods a workload has, and GPUs; nothing where it is not known."""
+    asked = submission.drawn or run
+    if asked is None:
+        return 0, 0
+    pods = kind.pods(asked.workers)
+    return pods, pods * asked.gpus
 
 
 def _taken(
@@ -161,34 +184,48 @@ def _from_marks(submission: Submission, marks: Mapping[str, int], job: Object | 
 # -- finding objects -------------------------------------------------------------------------------------------------
 
 
-async def _objects(cluster: Cluster, namespace: str, kind: WorkloadType, names: set[str], *, events: bool) -> _Objects:
-    workloads = _by_name(await _listed(cluster, kind.workload, namespace, kind.name), names)
+class _Lister:
+    """Lists each kind in each namespace once, for several classes may have the same."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self._listed: dict[tuple[Kind, str], list[Object]] = {}
+
+    async def list(self, kind: Kind, namespace: str) -> list[Object]:
+        found = self._listed.get((kind, namespace))
+        if found is None:
+            found = self._listed[kind, namespace] = await self.cluster.list(kind, namespace)
+        return found
+
+
+async def _objects(lister: _Lister, namespace: str, kind: WorkloadType, names: set[str], *, events: bool) -> _Objects:
+    workloads = _by_name(await _listed(lister, kind.workload, namespace, kind.name), names)
     jobs = workloads
     if kind.job is not None:
-        jobs = _by_name(await _listed(cluster, kind.job, namespace, kind.name), names)
+        jobs = _by_name(await _listed(lister, kind.job, namespace, kind.name), names)
     pods: dict[str, list[Object]] = defaultdict(list)
-    for pod in await cluster.list(PODS, namespace):
+    for pod in await lister.list(PODS, namespace):
         name = _label_of(pod, JOIN_LABELS)
         if name in names:
             pods[name].append(pod)
     groups = None
     if kind.pod_group is not None:
-        listed = await _listed(cluster, kind.pod_group, namespace, kind.name)
+        listed = await _listed(lister, kind.pod_group, namespace, kind.name)
         groups = {_label_of(each, ("release", "workloadName")): each for each in listed}
     objects = _Objects(workloads, jobs, pods, groups)
     if events:
-        await _read_events(cluster, namespace, objects)
+        await _read_events(lister, namespace, objects)
     return objects
 
 
-async def _listed(cluster: Cluster, kind: KindName, namespace: str, type_name: str) -> list[Object]:
-    found = await cluster.resolve(*kind)
+async def _listed(lister: _Lister, kind: KindName, namespace: str, type_name: str) -> list[Object]:
+    found = await lister.cluster.resolve(*kind)
     if found is None:
         raise LabError(
             f"the cluster does not serve {kind.kind} ({kind.api_version}), which type {type_name} needs; "
             f"`ghostfleet doctor -t {type_name}` says what is missing"
         )
-    return await cluster.list(found, namespace)
+    return await lister.list(found, namespace)
 
 
 def _by_name(objects: Iterable[Object], names: set[str]) -> dict[str, Object]:
@@ -203,11 +240,11 @@ def _label_of(obj: Object, keys: Iterable[str]) -> str:
     return ""
 
 
-async def _read_events(cluster: Cluster, namespace: str, objects: _Objects) -> None:
+async def _read_events(lister: _Lister, namespace: str, objects: _Objects) -> None:
     """Evictions, and what happened to claims, which only events tell."""
     try:
-        listed = await cluster.list(EVENTS, namespace)
-        claims = await cluster.list(PERSISTENT_VOLUME_CLAIMS, namespace)
+        listed = await lister.list(EVENTS, namespace)
+        claims = await lister.list(PERSISTENT_VOLUME_CLAIMS, namespace)
     except Refused as refusal:
         if refusal.code != _FORBIDDEN:
             raise

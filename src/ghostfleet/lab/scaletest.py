@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from ghostfleet.core.clock import SECOND, WallClock
 from ghostfleet.drive.interface import Cluster
 from ghostfleet.lab.directory import RunDirectory
+from ghostfleet.lab.mix import Workload
 from ghostfleet.lab.plan import Plan
 from ghostfleet.lab.progress import Progress
 from ghostfleet.lab.recorder import Recorder
 from ghostfleet.lab.records import Run
 from ghostfleet.lab.sample import Sampled, sample
 from ghostfleet.lab.submit import Submitter
-from ghostfleet.lab.types import WorkloadType
+from ghostfleet.stages.distributions import parse_distribution
 
 __all__ = ["Tested", "follow", "patience_of", "scale_test"]
 
@@ -47,10 +48,15 @@ class Tested:
 
 def patience_of(plan: Plan) -> int:
     """How long nothing may change before a test gives up, in microseconds of cluster time."""
-    from ghostfleet.stages.distributions import parse_distribution
+    workloads = plan.workloads()
+    return _LEAST_PATIENCE + max(_longest(each) for each in (workloads if plan.mix else workloads[:1]))
 
-    longest = parse_distribution(plan.spans)(_LONG_DRAW) if plan.spans else 0
-    return _LEAST_PATIENCE + longest
+
+def _longest(workload: Workload) -> int:
+    """How long its pods run, or where each of them draws for itself, hardly any does."""
+    if workload.duration is not None:
+        return workload.duration
+    return parse_distribution(workload.runtime)(_LONG_DRAW) if workload.runtime else 0
 
 
 async def scale_test(
@@ -62,20 +68,19 @@ async def scale_test(
 ) -> Tested:
     """Submit a run, record it until it has ended, and sample it. Ctrl-C keeps what was seen until then."""
     wall, began = WallClock(start=0), cluster.now()
-    plan, run = submitter.plan, submitter.run
-    kind = plan.workload
+    run = submitter.run
     timeline = directory.timeline()
-    recorder = Recorder(cluster, run.run, plan.namespace, kind, kind.pods(plan.workers), timeline)
+    recorder = Recorder(cluster, run.run, submitter.workloads, timeline)
     gave_up = False
     try:
-        await recorder.start(claims=plan.pvc)
+        await recorder.start(claims=run.pvc)
         await submitter.submit()
-        gave_up = not await _wait(cluster, recorder, submitter.submitted, progress, kind, patience)
+        gave_up = not await _wait(cluster, recorder, submitter.submitted, progress, patience)
     finally:
         recorder.stop()
         timeline.close()
     marks = dict(recorder.marks())
-    sampled = await sample(cluster, directory, kind, events=plan.pvc, marks=marks)
+    sampled = await sample(cluster, directory, run.kinds(), events=run.pvc, marks=marks)
     real = wall.now()
     run.labSeconds = real / SECOND
     directory.write_run(run)
@@ -91,21 +96,19 @@ async def scale_test(
     )
 
 
-async def follow(
-    cluster: Cluster, directory: RunDirectory, run: Run, kind: WorkloadType, progress: Progress, patience: int
-) -> bool:
+async def follow(cluster: Cluster, directory: RunDirectory, run: Run, progress: Progress, patience: int) -> bool:
     """Record a run that another process submits, until it has ended; false when nothing changed any more."""
     timeline = directory.timeline()
-    recorder = Recorder(cluster, run.run, run.namespace, kind, kind.pods(run.workers), timeline)
+    recorder = Recorder(cluster, run.run, run.workloads(), timeline)
     try:
         await recorder.start(claims=run.pvc)
         while True:
             current = directory.run() or run
             count = len([each for each in directory.submissions() if not each.error])
             if current.state == "submitted":
-                return await _wait(cluster, recorder, count, progress, kind, patience)
+                return await _wait(cluster, recorder, count, progress, patience)
             progress.begin("following", run.count)
-            progress.advance(recorder.finished if kind.ends else recorder.running, _note(recorder))
+            progress.advance(recorder.settled, _note(recorder))
             recorder.write()
             await cluster.sleep(_STEP)
     finally:
@@ -113,16 +116,14 @@ async def follow(
         timeline.close()
 
 
-async def _wait(
-    cluster: Cluster, recorder: Recorder, count: int, progress: Progress, kind: WorkloadType, patience: int
-) -> bool:
+async def _wait(cluster: Cluster, recorder: Recorder, count: int, progress: Progress, patience: int) -> bool:
     """Let time pass until all workloads are where they stay; false when nothing changed for too long."""
-    progress.begin("waiting for workloads to end" if kind.ends else "waiting for workloads to run", count)
+    progress.begin("waiting for workloads to end or to stay", count)
     began = cluster.now()
     while not recorder.done(count):
         if cluster.now() - max(recorder.changed, began) > patience:
             return False
-        progress.advance(recorder.finished if kind.ends else recorder.running, _note(recorder))
+        progress.advance(recorder.settled, _note(recorder))
         recorder.write()
         await cluster.sleep(_STEP)
     progress.advance(count, _note(recorder))

@@ -1,16 +1,16 @@
-"""Submitting: many like workloads, at the pace that was asked for.
+"""Submitting: many workloads, at the pace that was asked for.
 
 Without a rate, workloads go in *iterations*: so many at once, wait for all of them, write down what happened, let the
-delay pass. With a rate, each goes at its own time, and the number of processes bounds how many are under way. Either
-way exactly as many are submitted as were asked for. Each submission is in the journal before the next iteration begins,
-and names follow from the run, so a run that was killed can be *resumed*: what it still owes is submitted, and what the
-cluster turns out to have already, under the run's label, counts as done.
+delay pass. With a rate, or where a mix says when workloads arrive, each goes at its own time, and the number of
+processes bounds how many are under way. Either way exactly as many are submitted as were asked for. Each submission is
+in the journal before the next iteration begins, and names follow from the run, so a run that was killed can be
+*resumed*: what it still owes is submitted, and what the cluster turns out to have already, under the run's label,
+counts as done.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND, WallClock
@@ -18,10 +18,12 @@ from ghostfleet.core.timestamps import parse_rfc3339, rfc3339_micro
 from ghostfleet.drive.interface import NAMESPACES, Cluster, ConnectionFailed, Kind, Refused
 from ghostfleet.lab.directory import Journal, RunDirectory
 from ghostfleet.lab.errors import LabError
+from ghostfleet.lab.mix import Workload
 from ghostfleet.lab.naming import ATTEMPTS, namer, run_id
-from ghostfleet.lab.plan import RUN_LABEL, Plan
+from ghostfleet.lab.plan import Plan
 from ghostfleet.lab.progress import Progress, Silent
-from ghostfleet.lab.records import Run, Submission
+from ghostfleet.lab.records import Drawn, Run, Submission
+from ghostfleet.lab.rendering import RUN_LABEL, project_of
 from ghostfleet.lab.survey import survey
 
 __all__ = ["Submitter", "prepare", "resume"]
@@ -37,20 +39,20 @@ class Submitter:
         self,
         cluster: Cluster,
         directory: RunDirectory,
-        plan: Plan,
         run: Run,
         progress: Progress | None = None,
         *,
         create_project: bool = False,
     ) -> None:
         self.run = run
-        self.plan = plan
         self._cluster = cluster
         self._directory = directory
         self._progress = progress or Silent()
-        self._name = namer(run.run, plan.count)
-        self._render = plan.render(run.run)
-        self._kind: Kind | None = None
+        self._name = namer(run.run, run.count)
+        #: All workloads of the run, by their numbers.
+        self.workloads = run.workloads()
+        self._renderers = run.renderers(run.run)
+        self._kinds: dict[str, Kind] = {}
         self._submissions = [each for each in directory.submissions() if not each.error]
         self._fresh = not self._submissions
         self._written = 0
@@ -71,13 +73,13 @@ class Submitter:
         self._directory.write_run(self.run)
         journal = self._directory.journal()
         try:
-            self._progress.begin("submitting", self.plan.count)
+            self._progress.begin("submitting", self.run.count)
             self._progress.advance(self.submitted)
-            owed = self._owed()
-            if self.plan.arrivals is None:
+            owed, times = self._owed(), self.run.times(self.workloads)
+            if times is None:
                 await self._in_iterations(owed, journal)
             else:
-                await self._at_a_rate(owed, journal)
+                await self._at_times(owed, times, journal)
             self.run.state = "submitted"
         finally:
             self._save(wall)
@@ -89,7 +91,7 @@ class Submitter:
 
     def _owed(self) -> list[int]:
         done = {each.name for each in self._submissions}
-        count = self.plan.count
+        count = self.run.count
         if not done:
             return list(range(count))
         return [
@@ -99,27 +101,29 @@ class Submitter:
         ]
 
     async def _make_ready(self) -> None:
-        workload = self.plan.workload
-        self._kind = await self._cluster.resolve(*workload.workload)
-        if self._kind is None:
-            raise LabError(
-                f"the cluster does not serve {workload.workload.kind} ({workload.workload.api_version}), which type "
-                f"{workload.name} needs; `ghostfleet doctor -t {workload.name}` says what is missing"
-            )
-        await self._make_namespace()
+        for name, kind in self.run.kinds().items():
+            found = await self._cluster.resolve(*kind.workload)
+            if found is None:
+                raise LabError(
+                    f"the cluster does not serve {kind.workload.kind} ({kind.workload.api_version}), which type "
+                    f"{kind.name} needs; `ghostfleet doctor -t {kind.name}` says what is missing"
+                )
+            self._kinds[name] = found
+        for namespace in sorted({each.namespace for each in self.workloads}):
+            await self._make_namespace(namespace)
 
-    async def _make_namespace(self) -> None:
-        namespace, cluster = self.plan.namespace, self._cluster
+    async def _make_namespace(self, namespace: str) -> None:
+        cluster, project = self._cluster, project_of(namespace)
         try:
             await cluster.get(NAMESPACES, "", namespace)
             return
         except Refused as refusal:
             if refusal.code != _NOT_FOUND:
                 raise
-        missing = f"project {self.plan.project} does not exist: the cluster has no namespace {namespace}"
+        missing = f"project {project} does not exist: the cluster has no namespace {namespace}"
         if not self._may_create:
             raise LabError(f"{missing}; name another --project, or have it made with --create-project")
-        labels = {RUN_LABEL: self.run.run, "runai/queue": self.plan.project}
+        labels = {RUN_LABEL: self.run.run, "runai/queue": project}
         try:
             await cluster.create(NAMESPACES, {"metadata": {"name": namespace, "labels": labels}})
         except Refused as refusal:
@@ -128,21 +132,18 @@ class Submitter:
     # -- at what pace ------------------------------------------------------------------------------------------------
 
     async def _in_iterations(self, owed: list[int], journal: Journal) -> None:
-        cluster, size, delay = self._cluster, self.plan.processes, int(self.plan.delay * SECOND)
+        cluster, size, delay = self._cluster, self.run.processes, int(self.run.delay * SECOND)
         for start in range(0, len(owed), size):
             if start and delay:
                 await cluster.sleep(delay)
             numbers = owed[start : start + size]
             self._note(await cluster.together([self._submit(number) for number in numbers]), journal)
 
-    async def _at_a_rate(self, owed: list[int], journal: Journal) -> None:
-        arrivals = self.plan.arrivals
-        assert arrivals is not None
-        times = islice(arrivals.times(self.plan.seed), self.plan.count)
+    async def _at_times(self, owed: list[int], times: Iterator[int], journal: Journal) -> None:
         # A run that is resumed goes on at its pace with what is left.
         due = iter(zip(owed, times, strict=False))
         began = self._cluster.now()
-        lanes = [self._lane(due, began, journal) for _ in range(min(self.plan.processes, len(owed)))]
+        lanes = [self._lane(due, began, journal) for _ in range(min(self.run.processes, len(owed)))]
         await self._cluster.together(lanes)
 
     async def _lane(self, due: Iterator[tuple[int, int]], began: int, journal: Journal) -> None:
@@ -162,29 +163,32 @@ class Submitter:
             return error
 
     async def _sent(self, number: int) -> Submission:
-        plan, cluster = self.plan, self._cluster
-        assert self._kind is not None
+        cluster, workload = self._cluster, self.workloads[number]
+        kind, render = self._kinds[workload.of.name], self._renderers[workload.of.name]
+        namespace, drawn = workload.namespace, _drawn(workload) if workload.of.name else None
         time, name, error = 0, "", ""
+
+        def submission(time: int, error: str = "") -> Submission:
+            return Submission(name, project_of(namespace), namespace, time, error, drawn)
+
         for attempt in range(ATTEMPTS):
             name = self._name(number, attempt)
             time = cluster.now()
             try:
-                await cluster.create(self._kind, self._render({"name": name, "index": number}))
-                return Submission(name, plan.project, plan.namespace, time)
+                await cluster.create(kind, render(workload, name, number))
+                return submission(time)
             except Refused as refusal:
                 error = f"{refusal}".replace("\n", " ")
                 if refusal.code != _CONFLICT:
                     break
-                there = await self._there(name)
+                there = await self._there(kind, namespace, name)
                 if there is not None and _is_of(there, self.run.run):
-                    created = parse_rfc3339(there["metadata"]["creationTimestamp"])
-                    return Submission(name, plan.project, plan.namespace, created)
-        return Submission(name, plan.project, plan.namespace, time, error)
+                    return submission(parse_rfc3339(there["metadata"]["creationTimestamp"]))
+        return submission(time, error)
 
-    async def _there(self, name: str) -> Object | None:
-        assert self._kind is not None
+    async def _there(self, kind: Kind, namespace: str, name: str) -> Object | None:
         try:
-            return await self._cluster.get(self._kind, self.plan.namespace, name)
+            return await self._cluster.get(kind, namespace, name)
         except Refused as refusal:
             if refusal.code != _NOT_FOUND:
                 raise
@@ -220,6 +224,10 @@ class Submitter:
         self._directory.write_run(self.run)
 
 
+def _drawn(workload: Workload) -> Drawn:
+    return Drawn(workload.of.name, workload.gpus, workload.workers, workload.duration, workload.queue)
+
+
 def _is_of(obj: Object, run: str) -> bool:
     return bool((obj["metadata"].get("labels") or {}).get(RUN_LABEL) == run)
 
@@ -240,13 +248,14 @@ async def prepare(cluster: Cluster, directory: RunDirectory, plan: Plan, *, forc
     directory.check_own()
     now = cluster.now()
     facts = (await survey(cluster)).written(cluster)
-    return plan.record(run_id(now, plan), rfc3339_micro(now), facts)
+    return Run.begun(plan, run_id(now, plan), rfc3339_micro(now), facts)
 
 
-def resume(directory: RunDirectory) -> tuple[Plan, Run]:
-    """The plan and the record of the run in a directory, to go on with."""
+def resume(directory: RunDirectory) -> Run:
+    """The run in a directory, to go on with."""
     directory.require()
     run = directory.run()
     if run is None:
         raise LabError(f"{directory.path} holds no run to go on with; leave out --resume to begin one")
-    return Plan.of(run), run
+    run.load()
+    return run

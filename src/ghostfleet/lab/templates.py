@@ -10,7 +10,7 @@ them, so making one costs little more than its name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ PLACEHOLDERS = {
     "seconds": "--runtime in seconds where it is a duration, else `infinity`",
     "run": "the id of the run",
     "index": "the workload's number in the run, from 0, a number",
+    "class": "the workload's class in a mix; nothing in other runs",
+    "queue": "the queue of the workload, in a mix whose class has queues; nothing in other runs",
 }
 
 Values = Mapping[str, Any]
@@ -44,6 +46,8 @@ _PLACEHOLDER = re.compile(r"""(["']?)\{\{\s*([A-Za-z_]\w*)\s*\}\}(["']?)""")
 _PLAIN, _QUOTED, _END = "\ue000", "\ue001", "\ue002"
 _DISGUISED = re.compile(f"([{_PLAIN}{_QUOTED}])([0-9]+)_([A-Za-z_][A-Za-z0-9_]*){_END}")
 _NOTHING = object()
+#: Values in a template, counted with what aliases repeat: every workload is made from all of them.
+_MOST_VALUES = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +60,20 @@ class Template:
     #: The object as it was read; placeholders in it are in disguise.
     tree: Object
 
+    @property
+    def placeholders(self) -> set[str]:
+        """Those that it has."""
+        return {name for text in _texts(self.tree) for _, _, name in _DISGUISED.findall(text)}
+
     def fixed(self, values: Values) -> Object:
         """The object with some values in their places; the other placeholders are left for `compiled`."""
         made: Object = _compiled(self.tree)(values)
         return made
 
 
-def placeholder(name: str) -> str:
-    """A placeholder for an object that `compiled` is to be given."""
-    return f"{_PLAIN}0_{name}{_END}"
+def placeholder(name: str, *, text: bool = False) -> str:
+    """A placeholder for an object that `compiled` is to be given; as a text, whatever the value's type is."""
+    return f"{_QUOTED if text else _PLAIN}0_{name}{_END}"
 
 
 def compiled(tree: Object) -> Render:
@@ -82,7 +91,7 @@ def load_template(path: Path, source: str = "") -> Template:
     except UnicodeDecodeError:
         raise LabError(f"{source}: expected UTF-8 text, found other bytes") from None
     try:
-        documents = load_documents(_disguised(text), source=source)
+        documents = load_documents(_disguised(text), source=source, most=_MOST_VALUES)
     except ManifestError as error:
         raise LabError(str(error).replace(_PLAIN, "{{").replace(_QUOTED, "{{").replace(_END, "}}")) from None
     if len(documents) != 1:
@@ -98,28 +107,38 @@ def load_template(path: Path, source: str = "") -> Template:
 
 
 def _disguised(text: str) -> str:
+    line, place = 1, 0
+
     def disguise(found: re.Match[str]) -> str:
+        nonlocal line, place
         before, name, after = found.groups()
-        line = text.count("\n", 0, found.start()) + 1
+        line += text.count("\n", place, found.start())
+        place = found.start()
         mark = _QUOTED if before and before == after else _PLAIN
         return f"{before}{mark}{line}_{name}{_END}{after}"
 
     return _PLACEHOLDER.sub(disguise, text)
 
 
-def _check_placeholders(part: Any, source: str) -> None:
-    if isinstance(part, dict):
-        for key, value in part.items():
-            _check_placeholders(key, source)
-            _check_placeholders(value, source)
-    elif isinstance(part, list):
-        for value in part:
-            _check_placeholders(value, source)
-    elif isinstance(part, str):
-        for _, line, name in _DISGUISED.findall(part):
+def _check_placeholders(tree: Object, source: str) -> None:
+    for text in _texts(tree):
+        for _, line, name in _DISGUISED.findall(text):
             if name not in PLACEHOLDERS:
                 known = ", ".join(PLACEHOLDERS)
                 raise LabError(f"{source}: line {line}: unknown placeholder {{{{{name}}}}}; known are {known}")
+
+
+def _texts(part: Any) -> Iterator[str]:
+    """All texts in a tree, keys included."""
+    if isinstance(part, dict):
+        for key, value in part.items():
+            yield from _texts(key)
+            yield from _texts(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from _texts(value)
+    elif isinstance(part, str):
+        yield part
 
 
 def _compiled(part: Any) -> Render:

@@ -43,8 +43,8 @@ class WorkloadType:
     pods_always: int = 0
     pods_per_worker: int = 0
     ends: bool = True
-    #: `items`, or paths of pod specs; empty where nothing is known about volumes.
-    claims: str | tuple[str, ...] = ()
+    #: Paths of its pods' specs, or `runai`: in Run:ai's words; empty where nothing is known.
+    pod_specs: str | tuple[str, ...] = ()
 
     @property
     def workload(self) -> KindName:
@@ -98,7 +98,7 @@ def _types() -> dict[str, dict[str, Any]]:
 
 
 def _made(name: str, data: dict[str, Any], template: Template) -> WorkloadType:
-    claims = data["claims"]
+    pod_specs = data["podSpecs"]
     return WorkloadType(
         name,
         data["about"],
@@ -108,7 +108,7 @@ def _made(name: str, data: dict[str, Any], template: Template) -> WorkloadType:
         pods_always=data["pods"].get("always", 0),
         pods_per_worker=data["pods"].get("perWorker", 0),
         ends=data["ends"],
-        claims=claims if isinstance(claims, str) else tuple(claims),
+        pod_specs=pod_specs if isinstance(pod_specs, str) else tuple(pod_specs),
     )
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from importlib import resources
 from string import Template
 
 from ghostfleet import __version__
 from ghostfleet.lab.records import Run
 from ghostfleet.report.breakdown import break_down
+from ghostfleet.report.classes import ClassFigures, class_section
 from ghostfleet.report.markup import Markup, element, embedded, joined
 from ghostfleet.report.payload import chart_data
 from ghostfleet.report.phases import Measured
@@ -33,8 +35,8 @@ from ghostfleet.report.series import gpu_use, slices
 __all__ = ["report_page"]
 
 
-def report_page(measured: Measured, run: Run | None) -> str:
-    """The text of the file."""
+def report_page(measured: Measured, run: Run | None, classes: Sequence[ClassFigures] = ()) -> str:
+    """The text of the file; `classes` are those of a run's mix."""
     over = slices(measured.workloads) if len(measured.workloads) else None
     use = gpu_use(measured.workloads, over) if over is not None else None
     capacity = float((run.cluster.get("gpus") if run is not None else 0) or 0)
@@ -51,6 +53,7 @@ def report_page(measured: Measured, run: Run | None) -> str:
         speeds=speeds(run, over),
         breakdown=breakdown_bars(breakdown) if breakdown else element("p", "Nothing has been scheduled yet."),
         phases=phase_table(measured.figures),
+        classes=class_section(classes),
         charts=_charts(data is not None, use is not None),
         slowest=slowest_table(measured),
         problems=problem_table(measured),

@@ -17,7 +17,7 @@ import numpy as np
 from ghostfleet.report.moments import CHAIN, PHASES, Phase
 from ghostfleet.report.workloads import Column, Joined, Workloads
 
-__all__ = ["Counts", "Measured", "PhaseFigures", "measure"]
+__all__ = ["Counts", "Measured", "PhaseFigures", "figures_of", "measure"]
 
 _PERCENTILES = (50, 90, 99)
 
@@ -105,7 +105,7 @@ def measure(joined: Joined, *, skip_errors: bool = True, head: int | None = None
         workloads = workloads.take(slice(-tail, None))
     phases = [_known_start(phase, workloads) for phase in PHASES]
     delays = {phase.key: workloads.delays(phase) for phase in phases}
-    figures = {phase.key: _figures(phase, delays[phase.key]) for phase in phases}
+    figures = {phase.key: figures_of(phase, delays[phase.key]) for phase in phases}
     known = [phase for phase in phases if figures[phase.key].count]
     return Measured(
         workloads=workloads,
@@ -136,7 +136,8 @@ def _known_start(phase: Phase, workloads: Workloads) -> Phase:
     return phase._replace(start=start)
 
 
-def _figures(phase: Phase, delays: Column) -> PhaseFigures:
+def figures_of(phase: Phase, delays: Column) -> PhaseFigures:
+    """A phase in numbers, from the delays of some workloads; a count of 0 where none went through it."""
     known = delays[~np.isnan(delays)]
     if not len(known):
         return PhaseFigures(phase.key, phase.title, phase.start_title, 0, 0.0, 0.0, 0.0, 0.0, 0.0)

@@ -23,10 +23,12 @@ def subtitle(run: Run | None, counts: Counts) -> str:
     """One line that says what was run where."""
     if run is None:
         return count_of(counts.submitted + counts.refused, "workload")
-    pieces = [f"{count_of(counts.submitted + counts.refused, f'{run.type} workload')}"]
+    number = counts.submitted + counts.refused
+    pieces = [f"{number:,} {run.what}" if run.mix else count_of(number, f"{run.type} workload")]
     if run.type == "distributed":
         pieces.append(f"{count_of(run.workers, 'worker')} each")
-    pieces.append(f"{count_of(run.gpus, 'GPU')} a pod")
+    if not run.mix:
+        pieces.append(f"{count_of(run.gpus, 'GPU')} a pod")
     cluster = run.cluster
     if cluster.get("nodes"):
         pieces.append(f"{count_of(int(cluster['nodes']), 'node')}, {count_of(int(cluster.get('gpus') or 0), 'GPU')}")
@@ -227,10 +229,11 @@ def facts(run: Run | None, measured: Measured) -> Markup:
             ("Workload type", run.type),
             ("Workloads", f"{run.count:,}"),
             ("Workers of each", f"{run.workers}" if run.type == "distributed" else ""),
-            ("GPUs a pod", amount(run.gpus)),
+            ("GPUs a pod", amount(run.gpus) if not run.mix else ""),
             ("Volume claim", "one each" if run.pvc else "none"),
             ("Submitted", _manner(run)),
             ("Template", run.template),
+            ("Mix", f"{run.mix} ({run.mixDigest})" if run.mix else ""),
             ("Running time", run.runtime),
             ("Project and namespace", f"{run.project}, {run.namespace}"),
             ("Seed", str(run.seed)),

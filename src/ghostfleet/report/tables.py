@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ghostfleet.report.classes import ClassFigures
 from ghostfleet.report.phases import Counts, PhaseFigures
 from ghostfleet.report.words import count_of
 from ghostfleet.report.writing import Summary
@@ -9,20 +12,29 @@ from ghostfleet.report.writing import Summary
 __all__ = ["summary_lines"]
 
 _HEADER = ("PHASE (seconds)", "SINCE", "COUNT", "MEAN", "P50", "P90", "P99", "MAX")
-_WORDS = 2
+_CLASS_HEADER = ("CLASS (waiting, seconds)", "COUNT", "FAILED", "GPU HOURS", "MEAN", "P50", "P90", "P99", "MAX")
 
 
 def summary_lines(summary: Summary) -> list[str]:
     """Lines for a terminal."""
-    return [*_phases(summary), "", *_accounts(summary.counts), *summary.notes]
+    return [*_phases(summary), "", *_classes(summary.classes), *_accounts(summary.counts), *summary.notes]
 
 
 def _phases(summary: Summary) -> list[str]:
-    rows = [_HEADER, *(_row(figures) for figures in summary.phases)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(_HEADER))]
+    return _aligned([_HEADER, *(_row(figures) for figures in summary.phases)], words=2)
+
+
+def _classes(classes: Sequence[ClassFigures]) -> list[str]:
+    """The classes of a mix, by how long their workloads waited."""
+    return [*_aligned([_CLASS_HEADER, *(_class_row(each) for each in classes)], words=1), ""] if classes else []
+
+
+def _aligned(rows: Sequence[Sequence[str]], words: int) -> list[str]:
+    """Rows as lines: the first columns are words, all others numbers."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "   ".join(
-            cell.ljust(width) if at < _WORDS else cell.rjust(width)
+            cell.ljust(width) if at < words else cell.rjust(width)
             for at, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
@@ -30,8 +42,17 @@ def _phases(summary: Summary) -> list[str]:
 
 
 def _row(figures: PhaseFigures) -> tuple[str, ...]:
+    return figures.phase, figures.start, str(figures.count), *_delays(figures)
+
+
+def _class_row(each: ClassFigures) -> tuple[str, ...]:
+    waiting = _delays(each.waiting) if each.waiting is not None else ("-",) * 5
+    return each.name, str(each.workloads), str(each.failed), f"{each.gpu_hours:.1f}", *waiting
+
+
+def _delays(figures: PhaseFigures) -> tuple[str, ...]:
     delays = (figures.mean, figures.p50, figures.p90, figures.p99, figures.max)
-    return figures.phase, figures.start, str(figures.count), *(f"{delay:.3f}" for delay in delays)
+    return tuple(f"{delay:.3f}" for delay in delays)
 
 
 def _accounts(counts: Counts) -> list[str]:

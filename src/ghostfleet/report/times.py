@@ -1,7 +1,8 @@
 """`times.csv`: one line a workload, for a spreadsheet.
 
 Eleven columns say which workload it is and when its moments were, twelve how long each phase took, in seconds; a cell
-is empty where nothing is known. Columns have the names and the order that the Run:ai scale test tool gives them.
+is empty where nothing is known. Columns have the names and the order that the Run:ai scale test tool gives them; a run
+of a mix has one more, the last: the class of the workload.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from ghostfleet.core.timestamps import MICRO, rfc3339, rfc3339_micro
 from ghostfleet.report.moments import RUNAI_PHASES
 from ghostfleet.report.phases import Measured
-from ghostfleet.report.workloads import Column, Workloads
+from ghostfleet.report.workloads import Column, Texts, Workloads
 
 __all__ = ["times_csv"]
 
@@ -35,8 +36,8 @@ _HEADER = ["Job Name", "Namespace", "projectName", *_MOMENT_COLUMNS, *(phase.tit
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def times_csv(measured: Measured) -> str:
-    """The text of the file."""
+def times_csv(measured: Measured, classes: Texts | None = None) -> str:
+    """The text of the file; `classes` are those of the workloads of a mix."""
     workloads = measured.workloads
     columns: list[Iterable[str]] = [
         map(_harmless, workloads.names),
@@ -45,9 +46,11 @@ def times_csv(measured: Measured) -> str:
     ]
     columns += [_moments(workloads, key) for key in _MOMENT_COLUMNS.values()]
     columns += [_delays(measured.delays.get(phase.key), len(workloads)) for phase in RUNAI_PHASES]
+    if classes is not None:
+        columns.append(map(_harmless, classes))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_HEADER)
+    writer.writerow(_HEADER if classes is None else [*_HEADER, "Class"])
     writer.writerows(zip(*columns, strict=True))
     return text.getvalue()
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.errors import LabError
+from ghostfleet.report.classes import ClassFigures, class_column, class_figures
 from ghostfleet.report.figures import PLOTS, Plot, can_draw, figure_png, rows_of
 from ghostfleet.report.page import report_page
 from ghostfleet.report.phases import Counts, PhaseFigures, measure
@@ -31,6 +32,8 @@ class Summary:
     files: Sequence[Path]
     #: What the reader should know, such as a picture that could not be drawn.
     notes: Sequence[str]
+    #: The classes of a run's mix; none where it has no mix.
+    classes: Sequence[ClassFigures] = ()
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -38,6 +41,7 @@ class Summary:
             "phases": [each.as_json() for each in self.phases],
             "files": [str(path) for path in self.files],
             "notes": list(self.notes),
+            **({"classes": [each.as_json() for each in self.classes]} if self.classes else {}),
         }
 
 
@@ -54,8 +58,9 @@ def write_report(
     submitted = directory.require_submissions()
     joined = join(submitted, directory.samples())
     measured = measure(joined, skip_errors=skip_errors, head=head, tail=tail)
+    classes = class_figures(measured, submitted)
     notes: list[str] = []
-    contents: dict[str, bytes] = {"times.csv": times_csv(measured).encode()}
+    contents: dict[str, bytes] = {"times.csv": times_csv(measured, class_column(measured, submitted)).encode()}
     for plot in plots:
         if not can_draw():
             notes.append(_NO_PICTURES)
@@ -64,10 +69,10 @@ def write_report(
             contents[f"{plot}.png"] = figure_png(plot, measured)
         else:
             notes.append(f"{plot}.png was not drawn: no workload went through a phase that it shows")
-    contents["report.html"] = report_page(measured, directory.run()).encode()
+    contents["report.html"] = report_page(measured, directory.run(), classes).encode()
     directory.own.claim(contents, force=force)
     files = [_written(directory.path / name, content) for name, content in contents.items()]
-    return Summary(measured.counts, measured.figures, files, notes)
+    return Summary(measured.counts, measured.figures, files, notes, classes)
 
 
 def _written(path: Path, content: bytes) -> Path:

@@ -15,25 +15,24 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields
 from importlib.util import find_spec
-from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
-from ghostfleet.cluster import PARTS, Make
+from ghostfleet.cluster import PARTS
 from ghostfleet.core.clock import SECOND, WallClock, parse_clock
 from ghostfleet.core.collector import pause_collector, relax_collector
+from ghostfleet.core.flags import flags_of
 from ghostfleet.core.names import is_dns1123_label
 from ghostfleet.core.profile import profile_names
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.server.instances import Instance, InstanceError, Record
-from ghostfleet.stages.commands import COMMANDS, Commands
-from ghostfleet.stages.settings import Settings as FleetSettings
+from ghostfleet.server.launchconfig import LaunchConfig, Runtime
+from ghostfleet.stages.commands import COMMANDS
 
-__all__ = ["LaunchError", "Settings", "check", "end", "forget", "launch", "launch_detached", "missing_speedups"]
+__all__ = ["LaunchError", "check", "end", "forget", "launch", "launch_detached", "missing_speedups"]
 
-#: How long a start may take, by runtime.
-_START_PATIENCE = {"embedded": 20 * SECOND, "kubernetes": 300 * SECOND}
+#: How long a start may take.
+_START_PATIENCE = {Runtime.EMBEDDED: 20 * SECOND, Runtime.KUBERNETES: 300 * SECOND}
 _END_PATIENCE = 5 * SECOND
 _LOOK_AGAIN = SECOND // 50
 
@@ -42,62 +41,7 @@ class LaunchError(Exception):
     """A cluster that cannot be started; the message says why and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How a cluster is to run."""
-
-    name: str = "default"
-    address: str = "127.0.0.1"
-    port: int = 0
-    clock: str = "wall"
-    tls: bool = True
-    seed: str = ""
-    nodes: int = 0
-    gpus: int = 0
-    profile: str = "instant"
-    stages: tuple[str, ...] = ()
-    commands: str = ""
-    scheduler: tuple[str, ...] = ()
-    scheduler_config: str = ""
-    dispatcher: str = ""
-    disable: tuple[str, ...] = ()
-    project: tuple[str, ...] = ()
-    runtime: str = "embedded"
-    bin_dir: str = ""
-    component_arg: tuple[str, ...] = ()
-
-    def arguments(self) -> list[str]:
-        """The words of a command line that asks for these settings."""
-        words = ["--tls" if self.tls else "--no-tls"]
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if each.name in ("name", "tls") or value == each.default:
-                continue
-            option = f"--{each.name.replace('_', '-')}"
-            if each.name == "disable":
-                value = ",".join(value)
-            for item in value if isinstance(value, tuple) else (value,):
-                words += [option, str(item)]
-        return words
-
-    def make(self) -> Make:
-        """What the cluster is made of."""
-        return Make(
-            profile=self.profile,
-            stages=self.stages or ("fast",),
-            fleet=self._fleet(),
-            scheduler_config=Path(self.scheduler_config) if self.scheduler_config else None,
-            schedulers=self.scheduler,
-            dispatcher=self.dispatcher,
-            projects=self.project,
-            without=frozenset(self.disable),
-        )
-
-    def _fleet(self) -> FleetSettings | None:
-        return FleetSettings(commands=cast(Commands, self.commands)) if self.commands else None
-
-
-def check(settings: Settings) -> WallClock:
+def check(settings: LaunchConfig) -> WallClock:
     """Refuse settings that cannot work or are not safe; answers the clock they ask for."""
     try:
         clock = parse_clock(settings.clock)
@@ -110,19 +54,19 @@ def check(settings: Settings) -> WallClock:
             f"--address {settings.address} can be reached by others, and without TLS they could read the token; "
             "leave out --no-tls, or leave the address at 127.0.0.1"
         )
-    if settings.runtime == "kubernetes":
+    if settings.runtime is Runtime.KUBERNETES:
         _check_real(settings)
     elif settings.bin_dir:
         raise LaunchError("--bin-dir is where the programs of a real control plane are; add --runtime kubernetes")
     elif settings.component_arg:
         raise LaunchError("--component-arg is for the programs of a real control plane; add --runtime kubernetes")
-    unknown = [part for part in settings.disable if part not in PARTS]
+    unknown = sorted(settings.without - set(PARTS))
     if unknown:
         raise LaunchError(f"--disable {unknown[0]}: expected {', '.join(PARTS)}")
-    for project in settings.project:
+    for project in settings.projects:
         if problems := is_dns1123_label(f"runai-{project}"):
             raise LaunchError(f"--project {project}: its namespace runai-{project} cannot exist: {problems[0]}")
-    if settings.project and "runai" in settings.disable:
+    if settings.projects and "runai" in settings.without:
         raise LaunchError("--project is for Run:ai's kinds, which --disable runai leaves out")
     if settings.commands not in ("", *COMMANDS):
         raise LaunchError(f"--commands {settings.commands}: expected one of {', '.join(COMMANDS)}")
@@ -143,14 +87,13 @@ def _check_dispatcher(dispatcher: str) -> None:
 
 
 #: What is about simulated parts, and cannot be asked of real ones.
-_SIMULATED = ("clock", "tls", "seed", "profile", "commands", "scheduler", "dispatcher", "project")
+_SIMULATED = ("clock", "tls", "seed", "profile", "commands", "schedulers", "dispatcher", "projects")
 
 
-def _check_real(settings: Settings) -> None:
-    defaults = Settings()
-    for name in _SIMULATED:
-        if getattr(settings, name) != getattr(defaults, name):
-            option = "--no-tls" if name == "tls" else f"--{name}"
+def _check_real(settings: LaunchConfig) -> None:
+    for each in flags_of(LaunchConfig):
+        if each.name in _SIMULATED and getattr(settings, each.name) != each.default:
+            option = "--no-tls" if each.name == "tls" else each.option
             raise LaunchError(f"{option} cannot be used with --runtime kubernetes: real programs run as they are")
 
 
@@ -168,7 +111,7 @@ def missing_speedups() -> list[str]:
     return [name for name in ("uvloop", "httptools") if find_spec(name) is None]
 
 
-def launch(settings: Settings, on_ready: Callable[[], None]) -> None:
+def launch(settings: LaunchConfig, on_ready: Callable[[], None]) -> None:
     """Run a cluster here until SIGINT or SIGTERM; `on_ready` is called when it answers."""
     clock = check(settings)
     instance = Instance(settings.name)
@@ -180,29 +123,29 @@ def launch(settings: Settings, on_ready: Callable[[], None]) -> None:
         forget(instance)
 
 
-def _run(settings: Settings, instance: Instance, clock: WallClock, on_ready: Callable[[], None]) -> None:
+def _run(settings: LaunchConfig, instance: Instance, clock: WallClock, on_ready: Callable[[], None]) -> None:
     pause_collector()
     from ghostfleet.api.builtin import VERSION
-    from ghostfleet.cluster import Cluster, add_nodes
+    from ghostfleet.cluster import Cluster
     from ghostfleet.server import kubeconfig
     from ghostfleet.server.app import App
     from ghostfleet.server.auth import Authenticator, new_token
     from ghostfleet.server.serve import BindError, HttpServer
     from ghostfleet.server.tls import make_certificates
-    from ghostfleet.stages.nodes import NodeShape
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     certificates = make_certificates(instance.directory, [settings.address], clock.now()) if settings.tls else None
     token = new_token()
     try:
-        cluster = Cluster(clock, settings.make(), seed=settings.seed or secrets.token_hex(8))
+        cluster = Cluster(clock, settings, seed=settings.seed or secrets.token_hex(8))
     except (ValueError, OSError) as error:
         raise LaunchError(str(error)) from error
-    add_nodes(cluster, NodeShape(count=settings.nodes, gpus=settings.gpus, fake_taint=False))
     tls = (certificates.certificate, certificates.key) if certificates is not None else None
     try:
         server = HttpServer(
-            App(cluster.api, Authenticator(token), profile=cluster.make.profile, dispatcher=cluster.make.dispatcher),
+            App(
+                cluster.api, Authenticator(token), profile=cluster.config.profile, dispatcher=cluster.config.dispatcher
+            ),
             address=settings.address,
             port=settings.port,
             tls=tls,
@@ -223,7 +166,7 @@ def _run(settings: Settings, instance: Instance, clock: WallClock, on_ready: Cal
     server.run(ready)
 
 
-def launch_detached(settings: Settings) -> None:
+def launch_detached(settings: LaunchConfig) -> None:
     """Run a cluster in a process of its own; returns when it is ready."""
     check(settings)
     instance = Instance(settings.name)
@@ -242,7 +185,7 @@ def launch_detached(settings: Settings) -> None:
             raise
 
 
-def _await_record(instance: Instance, settings: Settings, child: subprocess.Popen[bytes], log: IO[bytes]) -> None:
+def _await_record(instance: Instance, settings: LaunchConfig, child: subprocess.Popen[bytes], log: IO[bytes]) -> None:
     clock = WallClock()
     deadline = clock.now() + _START_PATIENCE[settings.runtime]
     while instance.record() is None:
@@ -253,7 +196,7 @@ def _await_record(instance: Instance, settings: Settings, child: subprocess.Pope
         clock.run(clock.now() + _LOOK_AGAIN)
 
 
-def _spawn(settings: Settings, log: IO[bytes]) -> subprocess.Popen[bytes]:
+def _spawn(settings: LaunchConfig, log: IO[bytes]) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "ghostfleet", "up", settings.name, "--quiet", *settings.arguments()]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 

@@ -2,8 +2,8 @@
 
 Users write them as `90s` (always the same), `uniform(1s, 5s)`, `normal(5s, 1s)` (mean and deviation), `exponential(2s)`
 (mean), `lognormal(2s, 0.5)` (median and the deviation of the logarithm) or `pareto(1s, 1.5)` (least and exponent). What
-is drawn is never negative. A draw depends on a *key* and the seed alone, so that an object gets the same span however
-often it is asked for, and in whatever order objects are asked.
+is drawn is never negative and never longer than ten years. A draw depends on a *key* and the seed alone, so that an
+object gets the same span however often it is asked for, and in whatever order objects are asked.
 """
 
 from __future__ import annotations
@@ -17,14 +17,20 @@ from statistics import NormalDist
 
 from ghostfleet.core.durations import parse_duration
 
-__all__ = ["Distribution", "chance", "parse_distribution"]
+__all__ = ["LONGEST", "Distribution", "chance", "parse_distribution"]
 
 #: Microseconds from a number in [0, 1).
 Distribution = Callable[[float], int]
 
+#: The tails of some shapes have no end; what is drawn from them is cut here, at ten years.
+LONGEST = 10 * 365 * 24 * 3600 * 1_000_000
+
 _CALL = re.compile(r"([a-z]+)\(([^()]*)\)")
 _UNIT = 1 << 53
 _NORMAL = NormalDist()
+# Beyond these a float overflows; what comes of them is far over the longest span.
+_MOST_EXPONENT = 700.0
+_LEAST_PARETO = 0.06
 
 
 def chance(seed: int | str, *key: str) -> float:
@@ -86,12 +92,16 @@ def _exponential(arguments: list[str], text: str) -> Distribution:
 
 def _lognormal(arguments: list[str], text: str) -> Distribution:
     median, deviation = _duration(arguments[0], text), _number(arguments[1], text)
-    return lambda point: int(median * math.exp(deviation * _quantile(point)))
+    return lambda point: _cut(median * math.exp(min(deviation * _quantile(point), _MOST_EXPONENT)))
 
 
 def _pareto(arguments: list[str], text: str) -> Distribution:
-    least, exponent = _duration(arguments[0], text), _number(arguments[1], text)
-    return lambda point: int(least * (1.0 - point) ** (-1.0 / exponent))
+    least, exponent = _duration(arguments[0], text), max(_number(arguments[1], text), _LEAST_PARETO)
+    return lambda point: _cut(least * (1.0 - point) ** (-1.0 / exponent))
+
+
+def _cut(span: float) -> int:
+    return int(min(span, LONGEST))
 
 
 def _quantile(point: float) -> float:

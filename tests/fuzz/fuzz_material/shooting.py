@@ -15,7 +15,7 @@ import orjson
 import yaml
 from fuzz_material.inspection import inspect_store
 
-from ghostfleet.cluster import Cluster, Make
+from ghostfleet.cluster import Cluster, ClusterConfig
 from ghostfleet.core.clock import SECOND, VirtualClock
 from ghostfleet.server.app import App
 from ghostfleet.server.auth import Authenticator
@@ -74,9 +74,9 @@ def _parsed(reply: Reply, told: str) -> Any:
 class Target:
     """A cluster on a virtual clock, attacked without a socket."""
 
-    def __init__(self, count: list[int], runner: asyncio.Runner, make: Make) -> None:
+    def __init__(self, count: list[int], runner: asyncio.Runner, config: ClusterConfig) -> None:
         self.clock = VirtualClock()
-        self.cluster = Cluster(self.clock, make)
+        self.cluster = Cluster(self.clock, config)
         self.app = App(self.cluster.api, Authenticator(TOKEN))
         self._count = count
         self._runner = runner

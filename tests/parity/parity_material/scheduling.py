@@ -12,14 +12,14 @@ from typing import Any
 from parity_material.scenarios import CLASSES, Scenario
 
 from ghostfleet.api.options import DeleteOptions, WriteOptions
-from ghostfleet.cluster import BARE, Cluster, Make
+from ghostfleet.cluster import BARE, Cluster, ClusterConfig
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import VirtualClock
 from ghostfleet.schedulers.kube.scheduler import KubeScheduler
 
 __all__ = ["differences", "priority_classes", "replay", "started"]
 
-_SCHEDULER_ALONE = Make(without=BARE.without - {"scheduler"})
+_SCHEDULER_ALONE = ClusterConfig(without=BARE.without - {"scheduler"})
 Verdict = dict[str, Any]
 
 

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from ghostfleet.cluster import BARE, Cluster, Make
+from ghostfleet.cluster import BARE, Cluster, ClusterConfig
 from ghostfleet.core.clock import VirtualClock
 from ghostfleet.server.app import App
 from ghostfleet.server.auth import Authenticator
@@ -44,9 +44,9 @@ class Server(Protocol):
 class Embedded:
     """A cluster of the API alone, called without a socket."""
 
-    def __init__(self, make: Make = BARE) -> None:
+    def __init__(self, config: ClusterConfig = BARE) -> None:
         self.clock = VirtualClock()
-        self.cluster = Cluster(self.clock, make)
+        self.cluster = Cluster(self.clock, config)
         self._app = App(self.cluster.api, Authenticator(_TOKEN))
         self._runner = asyncio.Runner()
 

@@ -16,6 +16,7 @@ from ghostfleet.lab.clean import clean
 from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.fidelity.figures import SCRIPT, Measurement, figures_of
+from ghostfleet.lab.mix import Mix, WorkloadClass
 from ghostfleet.lab.plan import RUN_LABEL, Plan
 from ghostfleet.lab.progress import Progress
 from ghostfleet.lab.recorder import Recorder
@@ -86,7 +87,7 @@ async def _scale_test(
 ) -> dict[str, float]:
     plan = Plan(jobs, "job", _PROCESSES, rate=RATE, seed=seed, template=str(_TEMPLATE), project=f"fidelity-{jobs}")
     run = await prepare(cluster, directory, plan)
-    submitter = Submitter(cluster, directory, plan, run, progress, create_project=True)
+    submitter = Submitter(cluster, directory, run, progress, create_project=True)
     tested = await scale_test(cluster, directory, submitter, progress, patience_of(plan))
     if tested.failed:
         raise LabError(f"{tested.failed:,} Jobs were refused; {directory.path}/submitted.json says why")
@@ -98,7 +99,8 @@ async def _stress(
 ) -> dict[str, float]:
     run = _run(Experiment(STRESS, jobs), directory)
     timeline = directory.timeline()
-    recorder = Recorder(cluster, run, _NAMESPACE, workload_type("job"), 1, timeline)
+    alike = Mix((WorkloadClass.alike(workload_type("job"), _NAMESPACE),))
+    recorder = Recorder(cluster, run, alike.workloads(1, seed), timeline)
     try:
         await recorder.start()
         trial = await play_trial(cluster, find_mode(_MODE), jobs, pods=1, gpus=0, run=run, seed=seed, progress=progress)

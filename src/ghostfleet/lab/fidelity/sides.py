@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ghostfleet.cluster import Cluster as Assembled
-from ghostfleet.cluster import Make, add_nodes
+from ghostfleet.cluster import ClusterConfig
 from ghostfleet.core.clock import SECOND
 from ghostfleet.drive.access import Access
 from ghostfleet.drive.embedded import Embedded
@@ -27,8 +27,8 @@ from ghostfleet.lab.fidelity.experiments import STAGES
 from ghostfleet.lab.progress import Progress
 from ghostfleet.lab.survey import survey
 from ghostfleet.server.instances import Instance, InstanceError
-from ghostfleet.server.launch import LaunchError, Settings, end, launch_detached
-from ghostfleet.stages.nodes import NodeShape
+from ghostfleet.server.launch import LaunchError, end, launch_detached
+from ghostfleet.server.launchconfig import LaunchConfig, Runtime
 
 __all__ = ["GPUS", "Embedding", "RealPlane", "Running", "Side"]
 
@@ -63,19 +63,17 @@ class Embedding:
     fresh = True
 
     def __init__(self, nodes: int, *, profile: str = "kubernetes", seed: int = 0) -> None:
-        self._nodes = nodes
         self._seed = seed
-        self._make = Make(profile=profile, stages=(STAGES,))
+        self._config = ClusterConfig(nodes=nodes, gpus=GPUS, profile=profile, stages=(STAGES,))
         self.parts: Mapping[str, str] = {"profile": profile}
 
     @contextmanager
     def cluster(self, progress: Progress) -> Iterator[Cluster]:
         progress.begin("embedded cluster", 0)
         try:
-            made = Assembled(make=self._make, seed=self._seed)
+            made = Assembled(config=self._config, seed=self._seed)
         except ValueError as error:
             raise LabError(str(error)) from None
-        add_nodes(made, NodeShape(count=self._nodes, gpus=GPUS, fake_taint=False))
         cluster = Embedded(made)
         cluster.run(cluster.sleep(_WARM_UP))
         yield cluster
@@ -87,8 +85,13 @@ class RealPlane:
     fresh = True
 
     def __init__(self, nodes: int, bin_dir: str = "") -> None:
-        self._settings = Settings(
-            name=_NAME, runtime="kubernetes", bin_dir=bin_dir, nodes=nodes, gpus=GPUS, stages=(STAGES,)
+        self._settings = LaunchConfig(
+            name=_NAME,
+            runtime=Runtime.KUBERNETES,
+            bin_dir=Path(bin_dir) if bin_dir else None,
+            nodes=nodes,
+            gpus=GPUS,
+            stages=(STAGES,),
         )
         try:
             programs = programs_for(self._settings)

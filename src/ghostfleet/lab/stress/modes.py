@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ghostfleet.cluster import Cluster, Make, add_nodes
+from ghostfleet.cluster import Cluster, ClusterConfig, add_nodes
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.plan import RUN_LABEL
 from ghostfleet.stages.nodes import NodeShape
-from ghostfleet.stages.settings import Settings
 
 __all__ = ["MODES", "NODES", "Mode", "find_mode"]
 
@@ -63,16 +62,16 @@ class Mode:
         schedulers: tuple[str, ...] = (),
     ) -> Cluster:
         """A fresh cluster of this mode, with its nodes Ready."""
-        make = Make(
+        config = ClusterConfig(
             profile=profile or self.profile,
             stages=stages or self.stages,
-            fleet=Settings(commands="ignored" if self.fake else "played"),
+            commands="ignored" if self.fake else "played",
             dispatcher=self.dispatcher,
             schedulers=schedulers,
             replaces_default=True,
         )
         try:
-            cluster = Cluster(make=make, seed=seed)
+            cluster = Cluster(config=config, seed=seed)
         except ValueError as error:
             raise LabError(str(error)) from error
         prefix = "kwok-node-" if self.fake else "kind-worker-"

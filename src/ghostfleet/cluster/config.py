@@ -1,0 +1,79 @@
+"""The configuration of a cluster: which parts it has, and how they work.
+
+The *parts* can be left out one by one, so that foreign programs may play them: `controllers` are what
+kube-controller-manager runs for workloads, `scheduler` is the default scheduler, `stages` is the fleet of fake nodes,
+`kubeflow` and `runai` are the kinds of the training operator and of Run:ai with their controllers.
+What the API itself needs (garbage collection, namespaces, definitions) is always there. Each field has its flag: `up`,
+`scale-test` and whatever else makes a cluster from a command line take their options from here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from ghostfleet.core.flags import Flag
+
+__all__ = ["BARE", "PARTS", "ClusterConfig"]
+
+PARTS = ("controllers", "scheduler", "stages", "kubeflow", "runai")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterConfig:
+    """What a cluster is made of; "" and None stand for what it does not have."""
+
+    nodes: Annotated[int, Flag("Fake nodes to start with.", least=0)] = 0
+    gpus: Annotated[int, Flag("GPUs of each of them.", least=0)] = 0
+    gpu_product: Annotated[str, Flag("Which GPU it is.")] = "NVIDIA-H100-80GB-HBM3"
+    profile: Annotated[
+        str,
+        Flag(
+            "How fast the cluster's components work: instant, or kubernetes with its rate limits.",
+            completion="profiles",
+        ),
+    ] = "instant"
+    stages: Annotated[
+        tuple[str, ...],
+        Flag(
+            "Stages by which pods and nodes live: fast, general, stress, kind, chaos or KWOK files; several times too.",
+            completion="stage_sets",
+        ),
+    ] = ("fast",)
+    commands: Annotated[
+        str,
+        Flag(
+            "What counts of containers' commands: nothing, as in KWOK; that they never end (`sleep infinity`), "
+            "as is the default with a dispatcher; or how long they sleep.",
+            metavar="ignored|endless|played",
+        ),
+    ] = ""
+    schedulers: Annotated[
+        tuple[str, ...], Flag("A scheduler of your own, path.py:Class; may be given several times.", "--scheduler")
+    ] = ()
+    #: Whether the first of them stands in for the default scheduler and takes the pods that name no scheduler.
+    replaces_default: bool = False
+    scheduler_config: Annotated[Path | None, Flag("A KubeSchedulerConfiguration file.", file=True)] = None
+    dispatcher: Annotated[
+        str,
+        Flag(
+            "A dispatcher of AppWrappers in front of the scheduler: mcad-1.32, mcad-1.40 or better.",
+            metavar="NAME[:FIGURE=VALUE,...]",
+        ),
+    ] = ""
+    projects: Annotated[
+        tuple[str, ...],
+        Flag("A Run:ai project to have beside project-0: namespace runai-NAME; several times too.", "--project"),
+    ] = ()
+    #: Parts that are left out.
+    without: Annotated[
+        frozenset[str],
+        Flag(
+            "Leave out controllers, scheduler, stages, kubeflow or runai.", "--disable", metavar="PART,...", joined=True
+        ),
+    ] = frozenset()
+
+
+#: The API alone.
+BARE = ClusterConfig(without=frozenset(PARTS))
