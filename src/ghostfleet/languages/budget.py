@@ -21,6 +21,7 @@ from ghostfleet.languages.errors import EvaluationError, Unsupported
 
 __all__ = [
     "BUDGET",
+    "CAUGHT",
     "CHUNK",
     "DEPTH",
     "LONGEST_EXPRESSION",
@@ -48,6 +49,8 @@ NODES: Final = 50_000
 #: characters of a jq query or a CEL expression, and of a template
 LONGEST_EXPRESSION: Final = 16_384
 LONGEST_TEMPLATE: Final = 65_536
+#: steps of an error that the text itself catches
+CAUGHT: Final = 4
 #: steps of a call, for what it takes to enter and to leave
 _CALL: Final = 3
 #: steps times characters of an expression: a long one does more in each step
