@@ -12,7 +12,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ghostfleet.core.errors import shortened
-from ghostfleet.languages.budget import BUDGET, LONGEST_EXPRESSION, BudgetExceeded, Strikes, bounded_source, steps_for
+from ghostfleet.languages.budget import (
+    BUDGET,
+    LONGEST_EXPRESSION,
+    UNLIMITED,
+    BudgetExceeded,
+    Strikes,
+    bounded_source,
+    steps_for,
+)
 from ghostfleet.languages.cel.compiler import Names, compile_node
 from ghostfleet.languages.cel.parser import parse
 from ghostfleet.languages.cel.values import CelError
@@ -51,6 +59,8 @@ class Program:
             raise told from None
         except (ValueError, ArithmeticError) as error:
             raise CelError(f"out of range: {error}") from None
+        finally:
+            BUDGET.limit = UNLIMITED
 
     def __repr__(self) -> str:
         return f"Program({self.text!r})"

@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ghostfleet.languages.budget import BUDGET, LONGEST_TEMPLATE, STEPS, BudgetExceeded, Strikes, bounded_source
+from ghostfleet.languages.budget import (
+    BUDGET,
+    LONGEST_TEMPLATE,
+    STEPS,
+    UNLIMITED,
+    BudgetExceeded,
+    Strikes,
+    bounded_source,
+)
 from ghostfleet.languages.errors import EvaluationError, Unsupported
 from ghostfleet.languages.gotemplate.builtins import BUILTINS
 from ghostfleet.languages.gotemplate.collections import COLLECTIONS, MUTATING
@@ -73,6 +81,8 @@ class Template:
             raise
         except (ValueError, ArithmeticError, LookupError, TypeError) as error:
             raise TemplateError(str(error)) from None
+        finally:
+            BUDGET.limit = UNLIMITED
         return out
 
     def exceeded(self, error: BudgetExceeded | RecursionError) -> BudgetExceeded:
