@@ -158,7 +158,7 @@ def test_a_project_that_does_not_exist_is_made_on_our_own_clusters_only(fleet, d
     from dataclasses import replace
 
     facts = replace(fleet.cluster.facts, ghostfleet=False)
-    monkeypatch.setattr(type(fleet.cluster), "facts", property(lambda _: facts))
+    monkeypatch.setattr(fleet.cluster, "facts", facts)
     with pytest.raises(LabError, match="project nowhere does not exist: the cluster has no namespace runai-nowhere"):
         fleet.submit(directory, Plan(count=1, type="job", project="nowhere"))
     run = fleet.cluster.run(prepare(fleet.cluster, directory, Plan(count=1, type="job")))

@@ -6,7 +6,7 @@ On a virtual clock nothing happens until the clock is run; on a wall clock somet
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ghostfleet.api.builtin import load_registry
 from ghostfleet.api.conversion import storage_key
@@ -29,6 +29,7 @@ from ghostfleet.core.bucket import index_by_label, index_by_node
 from ghostfleet.core.clock import Clock, VirtualClock
 from ghostfleet.core.profile import Profile, load_profile
 from ghostfleet.core.randomness import Streams
+from ghostfleet.core.saturation import Meters
 from ghostfleet.core.store import Store
 from ghostfleet.stages.catalogue import stage_definition
 from ghostfleet.stages.commands import Commands
@@ -56,6 +57,11 @@ class Cluster:
     ) -> None:
         self.clock = clock or VirtualClock()
         self.config = config = config or ClusterConfig()
+        #: What makes it what it is.
+        self.made = config.written()
+        #: How long each limit of the modelled components held something up.
+        self.meters = Meters()
+        self._profile = load_profile(config.profile).metered(self.meters)
         self.streams = Streams(seed)
         self.registry = load_registry()
         self.store = Store(self.clock, self.streams, history=history)
@@ -87,6 +93,10 @@ class Cluster:
         shape = NodeShape(count=config.nodes, gpus=config.gpus, gpu_product=config.gpu_product, fake_taint=False)
         add_nodes(self, shape)
 
+    def about(self) -> dict[str, Any]:
+        """What it is made of, and how long each limit of its components held something up so far."""
+        return {**self.made, "limits": [list(each) for each in self.meters.told(self.clock.now())]}
+
     def announce(self, address: str, port: int) -> None:
         """Put the address at which the cluster is served into its own endpoints."""
         announce(self.store, address, port)
@@ -99,14 +109,16 @@ class Cluster:
     def _fleet(self) -> Fleet:
         self.store.create("customresourcedefinitions.apiextensions.k8s.io", stage_definition())
         self._settle()
-        recorder = Recorder(self.store, "kwok_controller", load_profile(self.config.profile))
+        recorder = Recorder(self.store, "kwok_controller", self._profile)
         # Tests of dispatchers keep room occupied with Jobs that never end.
         usual: Commands = "endless" if self.config.dispatcher else "ignored"
         settings = Settings(commands=cast(Commands, self.config.commands) or usual)
-        return Fleet(self.api, self.streams, self.config.stages, settings, recorder)
+        fleet = Fleet(self.api, self.streams, self.config.stages, settings, recorder)
+        self.meters.add(fleet.player.contention)
+        return fleet
 
     def _controllers(self) -> Workloads:
-        profile = load_profile(self.config.profile)
+        profile = self._profile
         dispatcher = self._dispatcher_profile()
         if dispatcher is not None and not dispatcher.switch("cluster.success-criteria"):
             # Jobs end as in the Kubernetes that this dispatcher was made for.
@@ -128,12 +140,12 @@ class Cluster:
     def _kubeflow(self) -> object:
         from ghostfleet.controllers.kubeflow.controller import PyTorchJobController
 
-        return PyTorchJobController(self.store, *self._pod_makers(), load_profile(self.config.profile))
+        return PyTorchJobController(self.store, *self._pod_makers(), self._profile)
 
     def _runai(self) -> object:
         from ghostfleet.controllers.runai.part import RunaiPart
 
-        return RunaiPart(self.store, *self._pod_makers(), load_profile(self.config.profile))
+        return RunaiPart(self.store, *self._pod_makers(), self._profile)
 
     def _pod_makers(self) -> tuple[PodRoutes, PodCreator]:
         """What controllers that make pods share; without the workload controllers each has its own."""
@@ -149,7 +161,7 @@ class Cluster:
         from ghostfleet.schedulers.kube import KubeScheduler, load_configuration
 
         schedulers: list[Runner] = []
-        profile = load_profile(self.config.profile)
+        profile = self._profile
         replaced = self.config.replaces_default and bool(self.config.schedulers)
         if "scheduler" not in self.config.without and not replaced:
             path = self.config.scheduler_config
@@ -175,7 +187,7 @@ class Cluster:
             return None
         from ghostfleet.dispatchers.mcad.profiles import load_dispatcher_profile
 
-        return load_dispatcher_profile(self.config.dispatcher)
+        return load_dispatcher_profile(self.config.dispatcher).metered(self.meters)
 
     def _make_dispatcher(self) -> Mcad | None:
         profile = self._dispatcher_profile()

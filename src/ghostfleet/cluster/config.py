@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from ghostfleet.core.flags import Flag
 
@@ -73,6 +73,25 @@ class ClusterConfig:
             "Leave out controllers, scheduler, stages, kubeflow or runai.", "--disable", metavar="PART,...", joined=True
         ),
     ] = frozenset()
+
+    def written(self) -> dict[str, Any]:
+        """All that makes the cluster what it is, for the records of runs; what it does not have is left out."""
+        config = self.scheduler_config
+        told = {
+            "profile": self.profile,
+            "schedulers": [*(["default-scheduler"] if "scheduler" not in self.without else []), *self.schedulers],
+            "schedulerConfiguration": _text_of(config) if config is not None else None,
+            "dispatcher": self.dispatcher,
+            "stages": [str(each) for each in self.stages] if "stages" not in self.without else [],
+            "commands": self.commands,
+            "without": sorted(self.without),
+        }
+        return {name: value for name, value in told.items() if value}
+
+
+def _text_of(path: Path) -> dict[str, str]:
+    """A file by its name and its text; the text alone says what was in it when it was read."""
+    return {"file": str(path), "text": path.read_text(encoding="utf-8")}
 
 
 #: The API alone.

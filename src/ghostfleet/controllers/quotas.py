@@ -34,7 +34,7 @@ class QuotaController:
             store.clock,
             self._sync,
             count=profile.number("quota.workers"),
-            client=profile.limiter("kube-controller-manager"),
+            client=profile.limiter("kube-controller-manager", "Quota controller"),
         )
         #: What is used of each quota, by namespace and name.
         self._used: dict[str, dict[str, ResourceList]] = {}

@@ -74,7 +74,7 @@ class ReplicaController:
         self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile, resource: str = REPLICASETS
     ) -> None:
         kind = _KINDS[resource]
-        client = profile.limiter("kube-controller-manager")
+        client = profile.limiter("kube-controller-manager", f"{kind.kind} controller")
         self._store = store
         self._creator = creator
         self._resource = resource

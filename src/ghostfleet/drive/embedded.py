@@ -6,7 +6,7 @@ Requests go through the same API as those over HTTP, with defaults, validation a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
 
 from ghostfleet.api.builtin import VERSION
@@ -18,6 +18,7 @@ from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import VirtualClock
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.profile import load_profile
+from ghostfleet.core.saturation import Saturated
 from ghostfleet.core.selectors import parse_label_selector
 from ghostfleet.drive.interface import Facts, Kind, Refused, Seen
 from ghostfleet.drive.playing import Joined, Sleep, play
@@ -38,11 +39,8 @@ class Embedded:
         self._clock = cluster.clock
         self._latency = load_profile(cluster.config.profile).duration("client.latency")
         self._places: dict[Kind, tuple[Resource, Version]] = {}
-
-    @property
-    def facts(self) -> Facts:
-        config = self.cluster.config
-        return Facts("embedded", "virtual", VERSION, True, config.profile, config.dispatcher)
+        config = cluster.config
+        self.facts = Facts("embedded", "virtual", VERSION, True, config.profile, config.dispatcher, made=cluster.made)
 
     def now(self) -> int:
         return self._clock.now()
@@ -88,6 +86,9 @@ class Embedded:
     async def delete_all(self, kind: Kind, namespace: str, labels: str) -> None:
         options = ListOptions(label_selector=labels)
         await self._ask(lambda place: self.cluster.api.delete_collection(*place, namespace, options, _DELETION), kind)
+
+    async def saturation(self) -> Sequence[Saturated]:
+        return self.cluster.meters.told(self._clock.now())
 
     def watch(self, kind: Kind, namespace: str, labels: str, seen: Seen) -> Callable[[], None]:
         resource, version = self._place(kind)

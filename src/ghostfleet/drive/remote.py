@@ -11,12 +11,13 @@ import asyncio
 import os
 import threading
 import urllib.parse
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND, WallClock
+from ghostfleet.core.saturation import Saturated
 from ghostfleet.drive.access import Access
 from ghostfleet.drive.connection import Connection
 from ghostfleet.drive.interface import Facts, Kind, Refused, Seen
@@ -26,6 +27,8 @@ __all__ = ["Remote"]
 
 T = TypeVar("T")
 _ABOUT = "/ghostfleet"
+#: What a cluster of ours says about its make, besides what has a place of its own.
+_MADE = ("schedulers", "schedulerConfiguration", "stages", "commands", "without")
 
 
 class Remote:
@@ -50,6 +53,7 @@ class Remote:
             ghostfleet=bool(about),
             profile=about.get("profile", ""),
             dispatcher=about.get("dispatcher", ""),
+            made={name: about[name] for name in _MADE if about.get(name)},
             uid=_uid(connection),
             kubeconfig=os.pathsep.join(str(file.absolute()) for file in access.files),
             context=access.context,
@@ -99,6 +103,12 @@ class Remote:
 
     async def delete_all(self, kind: Kind, namespace: str, labels: str) -> None:
         await self._do(lambda connection: connection.delete(kind.path(namespace) + _selecting(labels)))
+
+    async def saturation(self) -> Sequence[Saturated] | None:
+        if not self.facts.ghostfleet:
+            return None
+        about = await self._do(_about)
+        return [Saturated(*each) for each in about["limits"]] if "limits" in about else None
 
     def watch(self, kind: Kind, namespace: str, labels: str, seen: Seen) -> Callable[[], None]:
         loop = asyncio.get_running_loop()

@@ -36,6 +36,7 @@ class Survey:
             "clock": facts.clock,
             "version": facts.version,
             "profile": facts.profile,
+            **facts.made,
             "nodes": self.nodes,
             "gpus": self.gpus,
             "gpuProducts": dict(sorted(self.products.items())),

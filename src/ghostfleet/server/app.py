@@ -8,8 +8,10 @@ with 500, and never ends the server.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from ghostfleet.api.verbs import Api
+from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import ApiError, internal_error, method_not_allowed
 from ghostfleet.server.about import PATH as ABOUT
 from ghostfleet.server.about import about_answer
@@ -42,15 +44,15 @@ class App:
         authenticator: Authenticator,
         *,
         anonymous: User | None = None,
-        profile: str = "",
-        dispatcher: str = "",
+        about: Callable[[], Object] | None = None,
     ) -> None:
         """`anonymous` is who a request without any token comes from; without it such a request is refused.
 
-        kubectl and client-go send tokens over TLS only, so that a server without TLS needs it.
+        kubectl and client-go send tokens over TLS only, so that a server without TLS needs it. `about` is what the
+        cluster says of itself.
         """
         self._api = api
-        self._modelled = (profile, dispatcher)
+        self._about = about or dict
         self._anonymous = anonymous
         self._authenticator = authenticator
         self.streams = Streams()
@@ -145,7 +147,7 @@ class App:
         if parts == ["metrics"]:
             return self._counters.answer(self._api, self.streams)
         if parts == [ABOUT]:
-            return about_answer(self._api.clock, *self._modelled)
+            return about_answer(self._api.clock, self._about())
         answer = self._documents.answer(request, parts)
         if answer is None:
             group = parts[1] if parts[0] == "apis" and len(parts) > 1 else ""

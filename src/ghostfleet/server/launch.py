@@ -143,9 +143,7 @@ def _run(settings: LaunchConfig, instance: Instance, clock: WallClock, on_ready:
     tls = (certificates.certificate, certificates.key) if certificates is not None else None
     try:
         server = HttpServer(
-            App(
-                cluster.api, Authenticator(token), profile=cluster.config.profile, dispatcher=cluster.config.dispatcher
-            ),
+            App(cluster.api, Authenticator(token), about=cluster.about),
             address=settings.address,
             port=settings.port,
             tls=tls,

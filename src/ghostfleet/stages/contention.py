@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from ghostfleet.core.clock import Clock, Handle
+from ghostfleet.core.saturation import Meter
 from ghostfleet.stages.performing import Job
 from ghostfleet.stages.stage import Work
 
@@ -25,7 +26,7 @@ Working = TypeVar("Working", bound=Job)
 class _Node(Generic[Working]):
     """One node: who needs its work, by the service at which each has had enough."""
 
-    __slots__ = ("handle", "hands", "served", "since", "working")
+    __slots__ = ("crowded", "handle", "hands", "served", "since", "working")
 
     def __init__(self, hands: int) -> None:
         self.hands = hands
@@ -33,6 +34,8 @@ class _Node(Generic[Working]):
         self.since = 0
         self.working: list[tuple[float, int, Working]] = []
         self.handle: Handle | None = None
+        #: Whether more pods than hands need work.
+        self.crowded = False
 
     def share(self) -> float:
         """How much of a hand each pod has."""
@@ -52,6 +55,8 @@ class Contention(Generic[Working]):
         self._done = done
         self._nodes: dict[str, _Node[Working]] = {}
         self._sequence = 0
+        #: How long pods of any node had to share.
+        self.meter = Meter("Nodes", "work that the pods of a node share")
 
     def add(self, node: str, work: Work, job: Working) -> None:
         """A job needs work of a node."""
@@ -68,6 +73,9 @@ class Contention(Generic[Working]):
         if place.handle is not None:
             place.handle.cancel()
             place.handle = None
+        if place.crowded is not (len(place.working) > place.hands):
+            place.crowded = not place.crowded
+            (self.meter.begin if place.crowded else self.meter.end)(self._clock.now())
         if not place.working:
             del self._nodes[node]
             return

@@ -18,6 +18,7 @@ from ghostfleet.api.verbs import Api
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND, Handle
 from ghostfleet.core.errors import ApiError
+from ghostfleet.core.saturation import Meter
 from ghostfleet.core.store import Store
 from ghostfleet.languages.budget import BUDGET, STEPS, BudgetExceeded
 from ghostfleet.languages.errors import EvaluationError
@@ -122,6 +123,11 @@ class Player:
         #: told of each kind that is played from now on
         self.on_begin: Callable[[Kind], None] | None = None
         api.registry.on_change(self._kinds_changed)
+
+    @property
+    def contention(self) -> Meter:
+        """How long pods had to share the work of their nodes."""
+        return self._contention.meter
 
     @property
     def waiting(self) -> int:

@@ -40,7 +40,7 @@ class PodGrouper:
             store.clock,
             self._sync,
             count=profile.number("pod-grouper.workers"),
-            client=profile.limiter("runai-pod-grouper"),
+            client=profile.limiter("runai-pod-grouper", "Pod grouper"),
         )
         self._ear = Ear(lambda: store.listen("pods", self._notice, status=False))
         for resource in _JOBS.values():
