@@ -20,6 +20,7 @@ _ALL = (
     "stages_languages",
     "stages",
     "scheduling",
+    "dra",
     "jobs",
     "fleet",
     "mcad",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ghostfleet.schedulers.interface import Bind, Refuse, Snapshot
+from ghostfleet.schedulers.framework import Bind, Decision, Reject, Session
 
 GPU = "nvidia.com/gpu"
 
@@ -18,13 +18,10 @@ class GpuBinpack:
 
     name = "gpu-binpack"
 
-    def schedule(self, snapshot: Snapshot) -> Iterator[Bind | Refuse]:
-        for pod in snapshot.pending:
-            fitting = [node for node in snapshot.nodes if node.fits(pod)]
-            if fitting:
-                best = min(fitting, key=lambda node: (node.free.get(GPU, 0), node.name))
-                best.take(pod)
-                yield Bind(pod, best.name)
+    def schedule(self, session: Session) -> Iterator[Decision]:
+        for pod in session.pending:
+            node = session.pick(pod, least=session.free(GPU))
+            if node is not None:
+                yield Bind(pod, node)
             else:
-                wanted = pod.requests.get(GPU, 0)
-                yield Refuse(pod, f"0/{len(snapshot.nodes)} nodes have {wanted} {GPU} left")
+                yield Reject(pod, f"0/{len(session.nodes)} nodes have {pod.requests.get(GPU, 0)} {GPU} left")

@@ -27,12 +27,19 @@ from fuzz_material.shooting import Served, Target
 from ghostfleet.cluster import BARE
 
 _COUNT = pytest.StashKey[list[int]]()
+_LONGEST = pytest.StashKey[dict[str, Any]]()
 
 
 @pytest.fixture(scope="session")
 def shots(request: pytest.FixtureRequest) -> list[int]:
     """How many requests were sent."""
     return request.config.stash.setdefault(_COUNT, [0])
+
+
+@pytest.fixture(scope="session")
+def longest(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Of each sort of text: how many were evaluated, the longest time that one took, and which it was."""
+    return request.config.stash.setdefault(_LONGEST, {})
 
 
 @pytest.fixture(scope="session")
@@ -75,15 +82,22 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output["fuzz requests"] = session.config.stash.get(_COUNT, [0])[0]
+        output["fuzz evaluations"] = session.config.stash.get(_LONGEST, {})
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: Any) -> None:
     output = getattr(node, "workeroutput", {})
     node.config.stash.setdefault(_COUNT, [0])[0] += output.get("fuzz requests", 0)
+    node.config.stash.setdefault(_LONGEST, {}).update(output.get("fuzz evaluations", {}))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     count = config.stash.get(_COUNT, [0])[0]
     if count:
         terminalreporter.write_line(f"fuzz requests sent: {count}")
+    for sort, (evaluated, took, text) in config.stash.get(_LONGEST, {}).items():
+        shown = str(text)[:100].replace("\n", " ")
+        terminalreporter.write_line(
+            f"fuzz {sort}: {evaluated:,} evaluated, the longest in {took * 1000:.0f} ms: {shown}"
+        )

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghostfleet.core.yamltext import YamlError, compose
+from ghostfleet.languages.budget import BudgetExceeded
 from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.languages.gotemplate import TemplateError, Unsupported, compile_template, read_yaml, render_yaml
 from ghostfleet.languages.govalues import JsonNumber
@@ -102,7 +103,7 @@ def test_a_template_that_sets_keys_does_not_change_the_object():
 
 
 def test_a_template_that_calls_itself_without_end_is_an_error():
-    with pytest.raises(TemplateError, match="depth"):
+    with pytest.raises(BudgetExceeded, match="more than 100 calls within each other"):
         compile_template('{{ define "x" }}{{ template "x" }}{{ end }}{{ template "x" }}').render({})
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ghostfleet.languages.budget import BudgetExceeded
 from ghostfleet.languages.jq import JqError, JsonNumber, Unsupported, compile_jq
 
 _LINES = [json.loads(line) for line in (Path(__file__).parent / "facts" / "jq.jsonl").read_text().splitlines()]
@@ -108,7 +109,7 @@ def test_an_unsupported_function_is_named_when_the_query_is_compiled():
 
 
 def test_a_function_that_calls_itself_without_end_is_an_error():
-    with pytest.raises(JqError):
+    with pytest.raises(BudgetExceeded, match="more than 100 calls within each other"):
         compile_jq("def f: 1 + f; f").run({})
 
 

@@ -47,8 +47,8 @@ def test_a_file_is_read_as_kube_scheduler_reads_it() -> None:
     packing, other = load_configuration(text, "file").profiles
     assert "NodeResourcesBalancedAllocation" not in packing.weights
     assert packing.weights["ImageLocality"] == 9
-    assert not packing.preempts
-    assert packing.fit.resources == (("nvidia.com/gpu", 5),)
+    assert not packing.is_on("DefaultPreemption", "postFilter")
+    assert packing.arguments["NodeResourcesFit"].strategy.resources == (("nvidia.com/gpu", 5),)
     assert (packing.percentage, other.percentage) == (40, 100)
 
 
@@ -97,6 +97,28 @@ def test_a_disabled_filter_rules_nothing_out(lab: Any) -> None:
     lab.pod("p")
     lab.run({"profiles": [{"plugins": {"filter": {"disabled": [{"name": "TaintToleration"}]}}}]})
     assert lab.node_of("p") == "n0"
+
+
+CLAIM = [{"name": "v", "persistentVolumeClaim": {"claimName": "missing"}}]
+
+
+@pytest.mark.parametrize(
+    ("point", "plugin", "spec"),
+    [
+        ("preEnqueue", "SchedulingGates", {"schedulingGates": [{"name": "g"}]}),
+        ("filter", "VolumeBinding", {"volumes": CLAIM}),
+        ("preFilter", "VolumeBinding", {"volumes": CLAIM}),
+        ("multiPoint", "NodeAffinity", {"nodeSelector": {"no": "node"}}),
+    ],
+)
+def test_a_plugin_can_be_disabled_at_each_of_its_points(lab: Any, point: str, plugin: str, spec: Any) -> None:
+    lab.node("n0")
+    lab.pod("p", schedulerName="without", **spec)
+    lab.pod("kept", **spec)
+    off = {"schedulerName": "without", "plugins": {point: {"disabled": [{"name": plugin}]}}}
+    lab.run({"profiles": [{"schedulerName": "default-scheduler"}, off]})
+    assert lab.node_of("p") == "n0"
+    assert lab.node_of("kept") is None
 
 
 def test_without_preemption_and_dynamic_resources_the_message_ends_with_the_nodes(lab: Any) -> None:

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghostfleet.schedulers.kube.facts import FactsCache
-from ghostfleet.schedulers.kube.fitting import BalanceScorer, FitScorer, Strategy, fit_needs, fits, fits_all
-from ghostfleet.schedulers.kube.plan import enough_nodes
-from ghostfleet.schedulers.kube.requests import pod_requests
-from ghostfleet.schedulers.kube.table import NodeTable
+from ghostfleet.schedulers.framework.cyclestate import enough_nodes
+from ghostfleet.schedulers.framework.nodetable import NodeTable
+from ghostfleet.schedulers.framework.podinfo import SpecCache
+from ghostfleet.schedulers.framework.requests import pod_requests
+from ghostfleet.schedulers.kube.plugins.node_resources_balanced_allocation import BalanceScore
+from ghostfleet.schedulers.kube.plugins.node_resources_fit import FitArguments, FitScore, ResourcesFilter, Strategy
 
 GIB = 1024**3
 RESOURCES = ("cpu", "memory", "nvidia.com/gpu")
@@ -52,7 +53,7 @@ def test_requests_of_the_pod_replace_those_of_its_containers() -> None:
 def test_containers_that_ask_for_nothing_are_weighed_as_small_ones() -> None:
     requests = pod_requests({"containers": [container(), container(memory="0")]})
     assert requests.asked == {"memory": 0}
-    assert (requests.weighed_cpu, requests.weighed_memory) == (200, 200 * 1024**2)
+    assert (requests.nonzero_cpu, requests.nonzero_memory) == (200, 200 * 1024**2)
 
 
 def test_fractions_are_rounded_up_once_at_the_end() -> None:
@@ -88,20 +89,21 @@ strategies = st.sampled_from(
 
 @given(st.lists(amounts, min_size=1, max_size=8), st.lists(amounts, max_size=20), amounts, strategies)
 def test_one_node_and_many_get_the_same_verdict(nodes: Any, residents: Any, pod: Any, strategy: Strategy) -> None:
-    table, cache = NodeTable(), FactsCache()
+    table, cache = NodeTable(), SpecCache()
     for index, allocatable in enumerate(nodes):
         status = {"allocatable": {**allocatable, "pods": "4"}}
         table.put({"metadata": {"name": f"n{index}"}, "spec": {}, "status": status})
     for index, requests in enumerate(residents):
         table.charge(index % len(nodes), cache.of({"containers": [{"resources": {"requests": requests}}]}))
-    facts = cache.of({"containers": [{"resources": {"requests": pod}}]})
+    info = cache.of({"containers": [{"resources": {"requests": pod}}]})
     slots = np.arange(len(nodes))
-    needs = fit_needs(table, facts, lambda _: False)
-    rows = [(table.allocatable[slot], table.used[slot]) for slot in slots]
-    assert fits_all(table, needs, slots).tolist() == [fits(*row, needs) for row in rows]
-    scorer = FitScorer(table, facts, strategy)
-    assert scorer.many(slots).tolist() == [scorer.one(*row) for row in rows]
+    room = ResourcesFilter(table, info, FitArguments())
+    assert room.allowed(slots).tolist() == [room.allows(int(slot)) for slot in slots]
+    objected = np.logical_or.reduce([objection.nodes for objection in room.objections(slots)])
+    assert room.allowed(slots).tolist() == (~objected).tolist()
+    score = FitScore(table, info, strategy)
+    assert score.many(slots).tolist() == [score.one(int(slot)) for slot in slots]
     for names in (("cpu", "memory"), ("cpu", "nvidia.com/gpu"), RESOURCES, ("memory",)):
-        balance = BalanceScorer(table, facts, [(name, 1) for name in names])
+        balance = BalanceScore(table, info, [(name, 1) for name in names])
         if balance.applies:
-            assert balance.many(slots).tolist() == [balance.one(*row) for row in rows]
+            assert balance.many(slots).tolist() == [balance.one(int(slot)) for slot in slots]

@@ -1,8 +1,8 @@
 """What the real kube-scheduler v1.36.3 decided, word for word and score for score.
 
 `golden/scenarios.json` holds small clusters as a real API server stored them, each with one new pod, and what a real
-kube-scheduler did with it: the node, or the message; the scores of the nodes, where it had a choice; the promise and the
-victims, where it preempted. `golden/configuration.yaml` is the configuration it ran with.
+kube-scheduler did with it: the node, or the message; the scores of the nodes, where it had a choice; the nomination and
+the victims, where it preempted. `golden/configuration.yaml` is the configuration it ran with.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from ghostfleet.schedulers.kube import KubeScheduler, load_configuration
-from ghostfleet.schedulers.kube.cycle import scores
 
 GOLDEN = Path(__file__).parent / "golden"
 SCENARIOS = json.loads((GOLDEN / "scenarios.json").read_text())
@@ -53,8 +52,7 @@ def test_a_pod_fares_as_with_the_real_scheduler(lab: Any, scenario: Any) -> None
 def test_nodes_score_as_with_the_real_scheduler(lab: Any, scenario: Any) -> None:
     scheduler = prepared(lab, scenario)
     pod = scenario["pod"]
-    profile = next(each for each in CONFIGURATION.profiles if each.name == pod["spec"]["schedulerName"])
-    ours = scores(scheduler.state, pod, profile)
+    ours = scheduler.algorithm.scores(pod)
     # Plugins that have nothing to say give every node the same, or nothing at all; only differences matter.
     assert _above_least(ours) == _above_least(scenario["scores"])
 

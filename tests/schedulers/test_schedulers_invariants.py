@@ -13,8 +13,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghostfleet.schedulers.kube import ClusterState, Profile
-from ghostfleet.schedulers.kube.cycle import scores
+from ghostfleet.core.clock import SECOND
+from ghostfleet.schedulers.framework import Snapshot
+from ghostfleet.schedulers.kube import Profile, ScheduleAlgorithm
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 APPS, ZONES, POOLS = ("x", "y"), ("a", "b"), ("p", "q")
@@ -319,18 +320,17 @@ def test_the_picture_kept_by_events_equals_one_built_from_scratch(new_lab: Any, 
         if what == "pod":
             # Plans are made early, so that they have to be kept up to date.
             world.settle()
-    kept = world.lab.scheduler.state
-    fresh = ClusterState.from_store(world.store, Random(0))
-    assert amounts(kept) == amounts(fresh)
-    profile = Profile()
+    kept = world.lab.scheduler.algorithm
+    fresh = ScheduleAlgorithm.from_store(world.store, Profile(), Random(0))
+    assert amounts(kept.snapshot) == amounts(fresh.snapshot)
     for pod in world.store.list("pods"):
         if not pod["spec"].get("nodeName"):
             for _ in range(4):
-                assert scores(kept, pod, profile) == scores(fresh, pod, profile)
+                assert kept.scores(pod) == fresh.scores(pod)
 
 
-def amounts(state: ClusterState) -> dict[str, Any]:
-    table = state.table
+def amounts(snapshot: Snapshot) -> dict[str, Any]:
+    table = snapshot.nodes
     allocatable, used = table.flush()
     return {
         table.names[slot]: {
@@ -343,7 +343,7 @@ def amounts(state: ClusterState) -> dict[str, Any]:
             for name, column in sorted(table.resources.items())
             if table.allocatable[slot][column] or table.used[slot][column]
         }
-        for slot, node in enumerate(table.nodes)
+        for slot, node in enumerate(table.objects)
         if node is not None
     }
 
@@ -358,3 +358,20 @@ def test_the_same_seed_gives_the_same_placements(new_lab: Any, history: Any, see
         return [(pod["metadata"]["name"], pod["spec"].get("nodeName")) for pod in world.store.list("pods")]
 
     assert run() == run()
+
+
+@given(history=steps(priorities=True))
+def test_nothing_is_put_off_to_a_time_that_has_passed(new_lab: Any, history: Any) -> None:
+    lab = new_lab()
+    call_at = lab.clock.call_at
+
+    def noting(when: int, call: Any, *arguments: Any) -> Any:
+        assert when > lab.clock.now() or "flush" not in call.__name__, "the clock would never get on"
+        return call_at(when, call, *arguments)
+
+    lab.clock.call_at = noting
+    world = World(lab)
+    for what, how in history:
+        world.do(what, how)
+        lab.clock.run(until=lab.clock.now() + 100 * SECOND)
+    lab.clock.run(until=lab.clock.now() + 1000 * SECOND)

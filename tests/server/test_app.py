@@ -246,6 +246,13 @@ def test_metadata_can_be_had_alone(face):
     assert face.get(PODS, accept="application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io").status == 406
 
 
+def test_a_body_of_yaml_with_more_values_than_any_object_has_is_refused(face):
+    body = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: many}\ndata: [" + b"a," * 300_000 + b"]"
+    reply = face.post(MAPS, body, content_type="application/yaml")
+    assert reply.status == 400
+    assert b"more than 200,000 values" in reply.body
+
+
 def test_answers_come_in_yaml_for_those_who_want_it(face):
     face.post(MAPS, config_map("a", x="yes"))
     reply = face.get(f"{MAPS}/a", accept="application/yaml")

@@ -19,20 +19,29 @@ from ghostfleet.api.lifecycle import NEEDS_RESOURCE_VERSION
 from ghostfleet.api.options import WriteOptions
 from ghostfleet.api.validation import strict_error, unknown_field_warnings
 from ghostfleet.core.changes import Object
-from ghostfleet.core.errors import ApiError, FieldError, bad_request, conflict, invalid
+from ghostfleet.core.errors import ApiError, FieldError, bad_request, conflict, invalid, object_too_large
 
 __all__ = [
     "check_applied",
     "check_identity",
     "check_name",
     "check_resource_version",
+    "check_size",
     "checked",
     "judge_unknown",
     "not_a_map",
     "patch_to_blame",
 ]
 
+#: What etcd takes by default, 1.5 MiB. It counts the bytes that it stores, which for built-in kinds are protobuf.
+_MOST_BYTES = 1_572_864
 _GO_TYPES = {bool: "bool", int: "number", float: "number", str: "string", list: "array"}
+
+
+def check_size(obj: Object) -> None:
+    """Refuse an object that could not be stored, however it came to be so large."""
+    if len(orjson.dumps(obj)) > _MOST_BYTES:
+        raise object_too_large()
 
 
 def checked(resource: Resource, version: Version, namespace: str, body: Any) -> Object:

@@ -52,8 +52,8 @@ class JobTemplate:
     placeholder: ClassVar[Object] = {"suspend": False}
 
     def described(self, metadata: Object) -> Object | None:
-        """Metadata of a Job with this spec; None when its name is too long for it."""
-        if len(metadata["name"]) > _LONGEST_LABEL:
+        """Metadata of a Job with this spec; None when it has no name, or one that is too long for it."""
+        if not 0 < len(metadata.get("name") or "") <= _LONGEST_LABEL:
             return None
         labels = self.spec["template"]["metadata"].get("labels")
         own = {"labels": labels} if labels and not metadata.get("labels") else {}

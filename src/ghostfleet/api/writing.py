@@ -18,6 +18,7 @@ from ghostfleet.api.bodies import (
     check_identity,
     check_name,
     check_resource_version,
+    check_size,
     checked,
     judge_unknown,
     not_a_map,
@@ -253,6 +254,7 @@ class Writer:
             managed = attributed(resource, version, None, obj, options, self._now())
         obj = finish_create(key, self._admission.admit(key, obj), now=self._now())
         check_new(resource, version, key, obj)
+        check_size(obj)
         options.warnings += warnings_about(resource, key, obj, None)
         self._admission.charge(key, obj, dry_run=options.dry_run)
         stored = self._store.create(key, with_managed(obj, managed), dry_run=options.dry_run)
@@ -327,6 +329,7 @@ class Writer:
         if not subresource:
             new = self._admission.admit_change(key, new)
         check_change(resource, version, key, old, new, subresource)
+        check_size(new)
         options.warnings += warnings_about(resource, key, new, old)
         if managed is None:
             managed = attributed(resource, version, old, new, options, self._now(), subresource)

@@ -32,7 +32,7 @@ Virtual = Callable[[int], "Cluster"]
 
 def _virtual(**options: Any) -> Virtual:
     """What makes a virtual cluster in this process."""
-    config = ClusterConfig(**options)
+    config = ClusterConfig(**options, replaces_default=True)
 
     def made(seed: int) -> Cluster:
         from ghostfleet.cluster import Cluster as Assembled
@@ -58,6 +58,7 @@ _virtual_cluster = flag_group(
     "gpu_product",
     "profile",
     "stages",
+    "schedulers",
     "scheduler_config",
     "dispatcher",
     nodes=1000,

@@ -10,7 +10,7 @@ import typer
 from ghostfleet.cli.completion import modes, profiles, stage_sets
 from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected_or, interrupted, reporting
 from ghostfleet.cli.output import WRONG_USAGE, Form, fail, print_structure
-from ghostfleet.cli.workloads import numbers_of_jobs
+from ghostfleet.cli.workloads import Schedulers, numbers_of_jobs
 
 if TYPE_CHECKING:
     from ghostfleet.drive.interface import Cluster
@@ -41,6 +41,7 @@ def stress(
         list[str] | None, typer.Option(autocompletion=stage_sets, help="Other stages than the mode's own.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that ghostfleet did not write.")] = False,
+    scheduler: Schedulers = None,
     cluster: ClusterName = "",
     kubeconfig: Kubeconfig = None,
     context: Context = "",
@@ -65,6 +66,7 @@ def stress(
             seed=seed,
             profile=profile,
             stages=tuple(stages or ()),
+            schedulers=tuple(scheduler or ()),
         )
         for name in plan.modes:
             find_mode(name)

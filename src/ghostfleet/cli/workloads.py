@@ -22,6 +22,7 @@ __all__ = [
     "Force",
     "OutputDir",
     "Quiet",
+    "Schedulers",
     "numbers_of_jobs",
     "workload_plan",
     "workload_type_name",
@@ -31,6 +32,13 @@ OutputDir = Annotated[Path, typer.Option("--output-dir", "-o", help="Output dir.
 Force = Annotated[bool, typer.Option("--force", help="Replace what an earlier run left in the output dir.")]
 CreateProject = Annotated[
     bool, typer.Option("--create-project", help="Make the project's namespace where it is missing, on any cluster.")
+]
+Schedulers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scheduler",
+        help="A scheduler of your own, path.py:Class, in the place of the default one; several times too.",
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 

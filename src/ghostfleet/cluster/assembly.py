@@ -39,8 +39,7 @@ from ghostfleet.stages.settings import Settings
 
 if TYPE_CHECKING:
     from ghostfleet.dispatchers.mcad import Mcad
-    from ghostfleet.schedulers.interface import Runner
-    from ghostfleet.schedulers.kube import KubeScheduler
+    from ghostfleet.schedulers.framework import Runner
 
 __all__ = ["Cluster", "add_nodes"]
 
@@ -83,7 +82,7 @@ class Cluster:
         self._operators = self._make_operators()
         if self.fleet is not None and self._workloads is not None and not self._is_laboratory():
             kwok_stand_in(self.store, self.fleet.scaled)
-        self._schedulers: tuple[KubeScheduler | Runner, ...] = ()
+        self._schedulers: tuple[Runner, ...] = ()
         if isinstance(self.clock, VirtualClock) or config.scheduler_config is not None or config.schedulers:
             self._start_schedulers()
         else:
@@ -157,11 +156,14 @@ class Cluster:
     def _start_schedulers(self) -> None:
         if "scheduler" in self.config.without and not self.config.schedulers:
             return
-        from ghostfleet.schedulers.interface import Runner, load_scheduler
+        from ghostfleet.schedulers.framework.own import OwnScheduler, load_scheduler
+        from ghostfleet.schedulers.framework.runner import Pace
         from ghostfleet.schedulers.kube import KubeScheduler, load_configuration
 
-        schedulers: list[KubeScheduler | Runner] = []
-        if "scheduler" not in self.config.without:
+        schedulers: list[Runner] = []
+        profile = self._profile
+        replaced = self.config.replaces_default and bool(self.config.schedulers)
+        if "scheduler" not in self.config.without and not replaced:
             path = self.config.scheduler_config
             schedulers.append(
                 KubeScheduler(
@@ -169,10 +171,15 @@ class Cluster:
                     self.clock,
                     self.streams.stream("scheduler"),
                     config=load_configuration(path.read_bytes(), str(path)) if path is not None else None,
-                    limiter=self._profile.limiter("kube-scheduler", "Scheduler"),
+                    pace=Pace.of(profile),
                 )
             )
-        schedulers += [Runner(self.store, self.clock, load_scheduler(each)) for each in self.config.schedulers]
+        schedulers += [
+            OwnScheduler(
+                self.store, self.clock, load_scheduler(each), Pace.of(profile), by_default=replaced and not index
+            )
+            for index, each in enumerate(self.config.schedulers)
+        ]
         self._schedulers = tuple(schedulers)
 
     def _dispatcher_profile(self) -> Profile | None:

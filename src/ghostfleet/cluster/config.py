@@ -52,6 +52,8 @@ class ClusterConfig:
     schedulers: Annotated[
         tuple[str, ...], Flag("A scheduler of your own, path.py:Class; may be given several times.", "--scheduler")
     ] = ()
+    #: Whether the first of them stands in for the default scheduler and takes the pods that name no scheduler.
+    replaces_default: bool = False
     scheduler_config: Annotated[Path | None, Flag("A KubeSchedulerConfiguration file.", file=True)] = None
     dispatcher: Annotated[
         str,

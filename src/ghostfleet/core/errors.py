@@ -8,6 +8,7 @@ of them together make one `Invalid` error with causes.
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,18 +29,44 @@ __all__ = [
     "method_not_allowed",
     "not_acceptable",
     "not_found",
+    "object_too_large",
     "precondition_failed",
     "request_too_large",
+    "shortened",
+    "shown",
     "too_many_requests",
     "unauthorized",
     "unsupported_media_type",
 ]
 
 
+#: characters of a user's text or value that a message quotes, those of a whole message, and findings that are listed
+_QUOTED = 1_024
+_MESSAGE = 32_768
+_CAUSES = 1_000
+
+
+def shortened(text: str, most: int = _QUOTED) -> str:
+    """A text for a message: its beginning, if it is long, and how long it is."""
+    return text if len(text) <= most else f"{text[:most]}... ({len(text):,} characters)"
+
+
+def shown(value: Any) -> str:
+    """A value for a message, as Python writes it; of a large one only some parts, however many it comes to."""
+    return _REPR.repr(value)
+
+
+_REPR = reprlib.Repr()
+_REPR.maxlevel = 3
+_REPR.maxdict = _REPR.maxlist = 8
+_REPR.maxstring = _REPR.maxlong = _REPR.maxother = _QUOTED
+
+
 class ApiError(Exception):
     """A failed API call: HTTP code, Kubernetes reason, message and details."""
 
     def __init__(self, code: int, reason: str, message: str, details: dict[str, Any] | None = None) -> None:
+        message = shortened(message, _MESSAGE)
         super().__init__(message)
         self.code = code
         self.reason = reason
@@ -54,8 +81,9 @@ class ApiError(Exception):
             "metadata": {},
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
         }
+        if self.reason:
+            status["reason"] = self.reason
         if self.details is not None:
             status["details"] = self.details
         status["code"] = self.code
@@ -141,10 +169,10 @@ def _quote(text: str) -> str:
 def _render(value: Any) -> str:
     """A value as Go prints it in a field error: quoted strings, bare numbers, JSON for the rest, null for nothing."""
     if isinstance(value, str):
-        return _quote(value)
+        return _quote(shortened(value))
     if (isinstance(value, float) and not math.isfinite(value)) or (isinstance(value, int) and abs(value) >= 2**63):
         return str(value)
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    return shortened(orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode())
 
 
 def _details(resource: str, name: str = "", **more: Any) -> dict[str, Any]:
@@ -197,7 +225,7 @@ def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> A
         details["group"] = group
     if kind:
         details["kind"] = kind
-    details["causes"] = [error.cause() for error in errors]
+    details["causes"] = [error.cause() for error in errors[:_CAUSES]]
     return ApiError(422, "Invalid", f"{qualified} {_quote(name)} is invalid: {listed}", details)
 
 
@@ -231,8 +259,13 @@ def unsupported_media_type(message: str) -> ApiError:
     return ApiError(415, "UnsupportedMediaType", message)
 
 
-def request_too_large(limit: int) -> ApiError:
-    return ApiError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
+def request_too_large(why: str) -> ApiError:
+    return ApiError(413, "RequestEntityTooLarge", f"Request entity too large: {why}")
+
+
+def object_too_large() -> ApiError:
+    """An object that etcd would not store; its error has no reason."""
+    return ApiError(500, "", "etcdserver: request is too large")
 
 
 def expired(message: str) -> ApiError:

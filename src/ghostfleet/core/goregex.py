@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from ghostfleet.core.errors import shortened
+
 __all__ = ["GoMatch", "GoRegex", "RegexError", "compile_regex", "quote_meta"]
 
 #: what RE2 says in C++, and what it says in Go
@@ -33,7 +35,7 @@ class RegexError(ValueError):
     """A pattern that Go does not take."""
 
     def __init__(self, why: str, what: str) -> None:
-        super().__init__(f"error parsing regexp: {why}: `{what}`")
+        super().__init__(f"error parsing regexp: {why}: `{shortened(what)}`")
 
 
 class GoMatch:
@@ -63,10 +65,12 @@ class GoMatch:
 class GoRegex:
     """A compiled pattern."""
 
-    __slots__ = ("_pattern", "names")
+    __slots__ = ("_pattern", "names", "size")
 
     def __init__(self, pattern: Any) -> None:
         self._pattern = pattern
+        #: instructions of the program that the pattern comes to
+        self.size: int = pattern.programsize
         #: name of each group, "" where it has none
         self.names = [""] * pattern.groups
         for name, group in pattern.groupindex.items():
@@ -76,8 +80,13 @@ class GoRegex:
         return next(self.matches(text, 1), None)
 
     def matches(self, text: str, most: int = -1) -> Iterator[GoMatch]:
-        """All matches that do not overlap; an empty one right after another match is left out."""
+        """All matches that do not overlap; an empty one right after another match is left out.
+
+        A long text has none in a large pattern, which might take the engine seconds to tell.
+        """
         encoded = text.encode("utf-8", "surrogatepass")
+        if len(encoded) * self.size > _LARGEST:
+            return
         place, end = 0, -1
         counted, before = 0, 0
         while most and place <= len(encoded):
@@ -99,9 +108,19 @@ class GoRegex:
                 place = _next_character(encoded, place)
 
 
-@lru_cache(maxsize=512)
+#: Characters of a pattern: what the engine needs to compile one can grow with the square of them.
+_LONGEST = 4_096
+#: Bytes times instructions that a pattern is tried on; a label of any letters, `\pL{0,63}`, is far below.
+_LARGEST = 1 << 26
+#: Patterns that are kept; each may take some megabytes.
+_KEPT = 64
+
+
+@lru_cache(maxsize=_KEPT)
 def compile_regex(pattern: str) -> GoRegex:
     """The pattern, ready to match; RegexError if Go would not take it."""
+    if len(pattern) > _LONGEST:
+        raise RegexError("expression too large", pattern)
     regex = GoRegex(_compiled(pattern))
     if any(escape[1] == "C" for escape in _ESCAPES.finditer(pattern)):
         raise RegexError("invalid escape sequence", r"\C")

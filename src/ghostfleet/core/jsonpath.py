@@ -3,8 +3,8 @@ r"""Kubernetes' JSONPath: `.spec.replicas`, `.status.conditions[?(@.type=="Ready
 This is the dialect of client-go, which printer columns and scale paths of custom resources are written in. A path is a
 chain of *steps*; each takes the values found so far and gives those it leads to. A step to a field that is not there
 leads nowhere, which is no error; a step that makes no sense for the value (an index past the end, a filter on a map)
-ends the search with nothing found. Braces and the leading dot may be left out. Templates of text and ranges are
-kubectl's own business.
+ends the search with nothing found, and so does one that leads to more values than anybody would print. Braces and the
+leading dot may be left out. Templates of text and ranges are kubectl's own business.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
+
+from ghostfleet.core.errors import shortened
 
 __all__ = ["JsonPath", "compile"]
 
@@ -35,6 +37,11 @@ _COMPARISON = re.compile(r"([^!<>=]+)([!<>=]+)(.+)", re.DOTALL)
 _QUOTED = re.compile(r"""(["'])((?:(?!\1)[^\\\n]|\\.)*)\1""")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
 _ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", "'": "'", '"': '"'}
+
+
+#: Characters of a path, and values that a step may lead to: far more than a column of a table has.
+_LONGEST = 4_096
+_MOST_VALUES = 5_000
 
 
 class _Senseless(Exception):
@@ -66,6 +73,8 @@ class JsonPath:
 @lru_cache(maxsize=1024)
 def compile(path: str) -> JsonPath:
     """Compile a path; a ValueError says what is wrong with it."""
+    if len(path) > _LONGEST:
+        raise ValueError(f"JSONPath {shortened(path)!r}: expected at most {_LONGEST} characters")
     text = path.strip()
     if text.startswith("{") and text.endswith("}"):
         text = text[1:-1]
@@ -222,6 +231,8 @@ def _index(part: str | None) -> int | None:
 def _walk(steps: list[Step], values: list[Any]) -> list[Any]:
     for step in steps:
         values = step(values)
+        if len(values) > _MOST_VALUES:
+            raise _Senseless
     return values
 
 
@@ -246,10 +257,14 @@ def _children(values: list[Any]) -> list[Any]:
 def _descend(values: list[Any]) -> list[Any]:
     """Every value at any depth that has something in it, the outer ones first."""
     found: list[Any] = []
-    for value in values:
+    pending = values[::-1]
+    while pending:
+        value = pending.pop()
         if value and isinstance(value, (dict, list, str)):
             found.append(value)
-            found += _descend(_parts(value))
+            pending += reversed(_parts(value))
+        if len(found) > _MOST_VALUES:
+            raise _Senseless
     return found
 
 
@@ -281,7 +296,15 @@ def _bounds(start: int | None, stop: int | None, length: int, single: bool) -> t
 
 
 def _union(members: list[list[Step]]) -> Step:
-    return lambda values: [found for steps in members for found in _walk(steps, values)]
+    def union(values: list[Any]) -> list[Any]:
+        found: list[Any] = []
+        for steps in members:
+            found += _walk(steps, values)
+            if len(found) > _MOST_VALUES:
+                raise _Senseless
+        return found
+
+    return union
 
 
 def _having(steps: list[Step]) -> Step:

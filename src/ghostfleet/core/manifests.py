@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -55,17 +56,18 @@ class Document:
     line: int
 
 
-def load_documents(text: str | bytes, source: str = "<manifest>") -> list[Document]:
-    """All objects of a manifest, in order; empty documents are left out."""
+def load_documents(text: str | bytes, source: str = "<manifest>", *, most: int = sys.maxsize) -> list[Document]:
+    """All objects of a manifest, in order; empty documents are left out. Each holds at most so many values."""
     text = (_decoded(text, source) if isinstance(text, bytes) else text).removeprefix("\ufeff")
-    if not text.lstrip().startswith("{"):
-        return _yaml_documents(text, source)
+    if most < sys.maxsize or not text.lstrip().startswith("{"):
+        # JSON is YAML too, only that this reader counts.
+        return _yaml_documents(text, source, most)
     try:
         return _json_documents(text, source)
     except (ValueError, RecursionError) as problem:
         # Braces may also open a YAML mapping; YAML knows more about places too, except where JSON is just broken.
         try:
-            return _yaml_documents(text, source)
+            return _yaml_documents(text, source, most)
         except ManifestError as error:
             if isinstance(problem, json.JSONDecodeError):
                 raise ManifestError(source, problem.lineno, problem.colno, f"not JSON: {problem.msg}") from None
@@ -104,14 +106,14 @@ def _document(value: Any, source: str, line: int, column: int = 1) -> Document:
     return Document(value, source, line)
 
 
-def _yaml_documents(text: str, source: str) -> list[Document]:
+def _yaml_documents(text: str, source: str, most: int) -> list[Document]:
     wrong = _SEPARATOR.search(text)
     if wrong is not None:
         line = text.count("\n", 0, wrong.start()) + 1
         problem = f"invalid document separator: expected nothing after '---', found {wrong[1]!r}"
         raise ManifestError(source, line, 4, problem)
     try:
-        composed = [(value, line, column) for value, line, column in compose(text) if value is not None]
+        composed = [(value, line, column) for value, line, column in compose(text, most=most) if value is not None]
     except YamlError as error:
         raise ManifestError(source, error.line, error.column, error.problem) from None
     return [_document(value, source, line, column) for value, line, column in composed]

@@ -2,15 +2,16 @@
 
 A plain *scalar* (a word without quotes) stands for what Kubernetes' YAML library takes it for, which is neither YAML
 1.1 nor 1.2: `no` and `on` are booleans, `012` is octal, `1e3` is a number, but dates and `1:30` are texts. A value is
-*composed* from the events of PyYAML's parser, so that its size can be bounded: in depth, and in what *aliases* (`*x`)
-repeat, because a few lines of them can stand for gigabytes. Keys become texts, and one that comes twice is an error,
-unless the reader is asked to be *lenient*: then the last one counts.
+*composed* from the events of PyYAML's parser, so that its size can be bounded: in depth, in what *aliases* (`*x`)
+repeat, because a few lines of them can stand for gigabytes, and in values where the reader asks for that. Keys become
+texts, and one that comes twice is an error, unless the reader is asked to be *lenient*: then the last one counts.
 """
 
 from __future__ import annotations
 
 import base64
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
@@ -19,11 +20,14 @@ from typing import Any, NoReturn
 
 import yaml
 
-__all__ = ["MAX_DEPTH", "TOO_DEEP", "YamlError", "compose", "deeper_than", "emit", "sort_of"]
+__all__ = ["MAX_DEPTH", "TOO_DEEP", "TooManyValues", "YamlError", "compose", "deeper_than", "emit", "sort_of"]
 
 #: Objects within objects. orjson writes 254 levels, some of which lists and watch events need around an object.
 MAX_DEPTH = 240
 TOO_DEEP = f"expected at most {MAX_DEPTH} objects or lists within each other"
+
+#: Characters that aliases may repeat: as many as a request may have. Go's YAML counts only values.
+_MOST_REPEATED = 3 * 1024 * 1024
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -42,10 +46,17 @@ class YamlError(ValueError):
         self.problem = problem
 
 
-def compose(text: str, *, lenient: bool = False) -> Iterator[tuple[Any, int, int]]:
-    """The value of each document of a text, with the line and column where it starts."""
+class TooManyValues(YamlError):
+    """Text that stands for more values than the reader asked for."""
+
+
+def compose(text: str, *, lenient: bool = False, most: int = sys.maxsize) -> Iterator[tuple[Any, int, int]]:
+    """The value of each document of a text, with the line and column where it starts.
+
+    A document may hold at most so many values; what aliases repeat counts each time.
+    """
     try:
-        yield from _Composer(text, lenient).documents()
+        yield from _Composer(text, lenient, most).documents()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = ": ".join(filter(None, (error.context, error.problem)))
@@ -79,8 +90,9 @@ class _Frame:
 
     __slots__ = ("before", "key", "key_event", "made", "merged", "start")
 
-    def __init__(self, start: Any, before: int) -> None:
+    def __init__(self, start: Any, before: tuple[int, int]) -> None:
         self.start = start
+        #: values and characters that were read before it
         self.before = before
         self.made: Any = {} if isinstance(start, yaml.MappingStartEvent) else []
         self.key: Any = _NO_KEY
@@ -91,27 +103,35 @@ class _Frame:
 class _Composer:
     """Makes values from the events of the YAML parser, without recursion."""
 
-    def __init__(self, text: str, lenient: bool) -> None:
+    def __init__(self, text: str, lenient: bool, most: int) -> None:
         self.lenient = lenient
+        self.most = most
         self.next_event = _LOADER(text).get_event
-        self.anchors: dict[str, tuple[Any, int] | None] = {}
-        self.read = 0
-        self.repeated = 0
+        #: value, and how many values and characters it comes to
+        self.anchors: dict[str, tuple[Any, int, int] | None] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """Count from nothing."""
+        self.anchors.clear()
+        #: values and characters so far, and how many of them aliases repeated
+        self.read = self.characters = 0
+        self.repeated = self.repeated_characters = 0
 
     def documents(self) -> Iterator[tuple[Any, int, int]]:
         while (event := self.next_event()) is not None:
             if isinstance(event, yaml.DocumentStartEvent):
-                self.anchors.clear()
-                self.read = self.repeated = 0
+                self.begin()
                 yield self.document()
 
     def document(self) -> tuple[Any, int, int]:
         stack: list[_Frame] = []
         while True:
             event = self.next_event()
-            before = self.read
+            before = (self.read, self.characters)
             if isinstance(event, yaml.ScalarEvent):
                 value = self.scalar(event)
+                self.characters += len(event.value)
             elif isinstance(event, yaml.AliasEvent):
                 value = self.alias(event)
             elif isinstance(event, yaml.CollectionStartEvent):
@@ -121,8 +141,11 @@ class _Composer:
                 frame = stack.pop()
                 value, event, before = frame.made, frame.start, frame.before
             self.read += 1
+            if self.read > self.most:
+                mark = event.start_mark
+                raise TooManyValues(mark.line + 1, mark.column + 1, f"more than {self.most:,} values")
             if event.anchor and not isinstance(event, yaml.AliasEvent):
-                self.anchors[event.anchor] = (value, self.read - before)
+                self.anchors[event.anchor] = (value, self.read - before[0], self.characters - before[1])
             if not stack:
                 if self.repeated and deeper_than(value, MAX_DEPTH):
                     self.fail(event, TOO_DEEP)
@@ -138,7 +161,7 @@ class _Composer:
             self.fail(event, TOO_DEEP)
         if event.anchor:
             self.anchors[event.anchor] = None
-        stack.append(_Frame(event, self.read))
+        stack.append(_Frame(event, (self.read, self.characters)))
 
     def alias(self, event: Any) -> Any:
         if event.anchor not in self.anchors:
@@ -146,12 +169,15 @@ class _Composer:
         anchored = self.anchors[event.anchor]
         if anchored is None:
             self.fail(event, f"anchor '{event.anchor}' value contains itself")
-        value, size = anchored
+        value, size, characters = anchored
         self.read += size
         self.repeated += size
+        self.characters += characters
+        self.repeated_characters += characters
         # The share that may be repetition shrinks with the size, as in Go's YAML: from 99 % down to 10 %.
         allowed = min(0.99, max(0.10, 0.99 - 0.89 * (self.read - 400_000) / 3_600_000))
-        if self.repeated > 100 and self.read > 1000 and self.repeated / self.read > allowed:
+        many = self.repeated > 100 and self.read > 1000 and self.repeated / self.read > allowed
+        if many or self.repeated_characters > _MOST_REPEATED:
             self.fail(event, "document contains excessive aliasing")
         return value
 

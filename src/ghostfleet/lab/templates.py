@@ -46,6 +46,8 @@ _PLACEHOLDER = re.compile(r"""(["']?)\{\{\s*([A-Za-z_]\w*)\s*\}\}(["']?)""")
 _PLAIN, _QUOTED, _END = "\ue000", "\ue001", "\ue002"
 _DISGUISED = re.compile(f"([{_PLAIN}{_QUOTED}])([0-9]+)_([A-Za-z_][A-Za-z0-9_]*){_END}")
 _NOTHING = object()
+#: Values in a template, counted with what aliases repeat: every workload is made from all of them.
+_MOST_VALUES = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def load_template(path: Path, source: str = "") -> Template:
     except UnicodeDecodeError:
         raise LabError(f"{source}: expected UTF-8 text, found other bytes") from None
     try:
-        documents = load_documents(_disguised(text), source=source)
+        documents = load_documents(_disguised(text), source=source, most=_MOST_VALUES)
     except ManifestError as error:
         raise LabError(str(error).replace(_PLAIN, "{{").replace(_QUOTED, "{{").replace(_END, "}}")) from None
     if len(documents) != 1:
@@ -105,9 +107,13 @@ def load_template(path: Path, source: str = "") -> Template:
 
 
 def _disguised(text: str) -> str:
+    line, place = 1, 0
+
     def disguise(found: re.Match[str]) -> str:
+        nonlocal line, place
         before, name, after = found.groups()
-        line = text.count("\n", 0, found.start()) + 1
+        line += text.count("\n", place, found.start())
+        place = found.start()
         mark = _QUOTED if before and before == after else _PLAIN
         return f"{before}{mark}{line}_{name}{_END}{after}"
 

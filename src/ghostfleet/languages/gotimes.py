@@ -12,8 +12,12 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from ghostfleet.core.errors import shortened
+
 __all__ = ["Time", "format_time", "in_zone", "parse_time"]
 
+#: characters of a layout to read times by, which is made a pattern
+_LONGEST_LAYOUT = 256
 _EPOCH = datetime(1970, 1, 1)
 _SECOND = 1_000_000_000
 _MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September"]
@@ -138,15 +142,17 @@ _READ = {
 
 def parse_time(layout: str, text: str) -> Time:
     """The time that a text names in a layout; ValueError if it does not."""
+    if len(layout) > _LONGEST_LAYOUT:
+        raise ValueError(f"expected a layout of at most {_LONGEST_LAYOUT} characters")
     pattern, names = _pattern(layout)
     match = re.fullmatch(pattern, text)
     if match is None:
-        raise ValueError(f'parsing time "{text}" as "{layout}": cannot parse')
+        raise ValueError(f'parsing time "{shortened(text)}" as "{shortened(layout)}": cannot parse')
     found: dict[str, Any] = {name: match[f"p{place}"] for place, name in enumerate(names)}
     try:
         return _time(found)
     except ValueError as error:
-        raise ValueError(f'parsing time "{text}": {error}') from None
+        raise ValueError(f'parsing time "{shortened(text)}": {error}') from None
 
 
 def _pattern(layout: str) -> tuple[str, list[str]]:
@@ -164,7 +170,8 @@ def _pattern(layout: str) -> tuple[str, list[str]]:
             name, pattern = _READ[text]
         # Go reads a fraction behind the seconds even where the layout has none.
         after = r"(?:[.,]\d+)?" if name == "second" and layout[place : place + 1] not in (".", ",") else ""
-        made += f"(?P<p{len(names)}>(?:{pattern}){after})"
+        # Go never comes back to a part that it has read, and neither must this: it could take for ever.
+        made += f"(?P<p{len(names)}>(?>(?:{pattern}){after}))"
         names.append(name)
     return made + re.escape(layout[place:]), names
 

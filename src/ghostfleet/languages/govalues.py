@@ -12,6 +12,8 @@ import re
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
+from ghostfleet.languages.budget import BUDGET
+
 __all__ = ["JsonNumber", "format_float", "json_float", "json_text", "quote", "truncated"]
 
 _INT64 = 1 << 63
@@ -106,6 +108,7 @@ def json_text(value: Any, *, html: bool = True, indent: str = "", newline: str =
     if isinstance(value, JsonNumber):
         return str(value) or "0"
     if isinstance(value, str):
+        BUDGET.handle(len(value))
         return json.dumps(value, ensure_ascii=False).translate(_HTML if html else _LINES)
     if isinstance(value, int):
         return str(int(value))
@@ -118,6 +121,8 @@ def json_text(value: Any, *, html: bool = True, indent: str = "", newline: str =
 
 def _json_container(value: Any, html: bool, indent: str, newline: str) -> str:
     inner = newline + indent if indent else ""
+    BUDGET.step(1 + len(value))
+    BUDGET.handle(len(inner) * len(value))
     if isinstance(value, dict):
         gap = ": " if indent else ":"
         parts = [
@@ -138,6 +143,9 @@ _ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t
 
 def quote(text: str, mark: str = '"', ascii_only: bool = False) -> str:
     """`strconv.Quote`: a Go literal for the text."""
+    if text.isascii() and text.isprintable() and mark not in text and "\\" not in text:
+        return mark + text + mark
+    BUDGET.step(len(text) // 8)
     return mark + "".join(_quoted_character(one, mark, ascii_only) for one in text) + mark
 
 

@@ -102,7 +102,7 @@ class Request:
         """The whole body; 413 when it is larger than the limit, whatever its Content-Length says."""
         announced = self.content_length
         if announced.isascii() and announced.isdigit() and int(announced) > BODY_LIMIT + _DISCARD_LIMIT:
-            raise request_too_large(BODY_LIMIT)
+            raise request_too_large(f"limit is {BODY_LIMIT}")
         body, more = await self._chunk()
         if more:
             chunks, size = [body], len(body)
@@ -113,7 +113,7 @@ class Request:
             body = b"".join(chunks)
         if len(body) > BODY_LIMIT:
             await self._discard(more)
-            raise request_too_large(BODY_LIMIT)
+            raise request_too_large(f"limit is {BODY_LIMIT}")
         return body
 
     async def _discard(self, more: bool) -> None:

@@ -14,9 +14,9 @@ __all__ = ["compile_stage_cel"]
 _STRUCTS = frozenset(("Pod", "Node"))
 
 
-def compile_stage_cel(text: str) -> Program:
-    """An expression of a stage about its object, `self`."""
-    return compile_cel(text, show=_as_struct)
+def compile_stage_cel(text: str, place: str = "") -> Program:
+    """An expression of a stage about its object, `self`; the place is that of the expression in the stage."""
+    return compile_cel(text, show=_as_struct, place=place)
 
 
 def _as_struct(value: Any) -> Any:

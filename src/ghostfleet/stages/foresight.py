@@ -32,6 +32,8 @@ from ghostfleet.stages.templating import Surroundings, nano_time
 __all__ = ["Foresight"]
 
 _MOST = 512
+#: Bytes of an outline that is kept, and there may be many.
+_LONGEST_OUTLINE = 65_536
 
 #: All that matters to a template.
 Outline = tuple[bytes | int | None, ...]
@@ -232,6 +234,8 @@ class Foresight:
         for group in lesson.groups or ():
             outlines.append(group.outline(obj, values))
             shown = group.mark(shown)
+        if sum(len(part) for part in outlines if part is not None) > _LONGEST_OUTLINE:
+            return None
         self._add_volatile(lesson.asks, obj, values)
         outline = (*outlines, len(values))
         now = self._clock.now()

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from ghostfleet.core.changes import Object
+from ghostfleet.languages.budget import BudgetExceeded
 from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.stages.questions import Ask
 from ghostfleet.stages.selectors import Answers, Selector, is_among
@@ -103,18 +104,21 @@ class Lifecycle:
                 continue
             if answers is None:
                 answers = [None] * self._questions
-            for number, ask, values, absent in candidate.requirements:
-                outputs = answers[number]
-                if outputs is None:
-                    outputs = answers[number] = ask(obj, now)
-                if not outputs or values is None:
-                    if bool(outputs) is absent:
+            try:
+                for number, ask, values, absent in candidate.requirements:
+                    outputs = answers[number]
+                    if outputs is None:
+                        outputs = answers[number] = ask(obj, now)
+                    if not outputs or values is None:
+                        if bool(outputs) is absent:
+                            break
+                    elif is_among(outputs, values) is absent:
                         break
-                elif is_among(outputs, values) is absent:
-                    break
-            else:
-                if not candidate.conditional or candidate.selector.agrees(obj, now):
-                    found.append(candidate.stage)
+                else:
+                    if not candidate.conditional or candidate.selector.agrees(obj, now):
+                        found.append(candidate.stage)
+            except BudgetExceeded as error:
+                raise _of_stage(candidate.stage, error) from None
         return found
 
     def may_select(self, obj: Object) -> bool:
@@ -177,6 +181,8 @@ class Lifecycle:
             return Transition(stage, 0)
         try:
             return Transition(stage, stage.delay.draw(answers, rng))
+        except BudgetExceeded as error:
+            raise _of_stage(stage, error) from None
         except EvaluationError:
             # KWOK plays a stage at once if it cannot tell the delay.
             return Transition(stage, 0)
@@ -186,7 +192,7 @@ def _candidates(stages: list[Stage], answers: Answers) -> list[tuple[Stage, int]
     """Stages that have a chance, each with its share; equal shares are 1."""
     if len(stages) < 2:
         return [(stage, 1) for stage in stages]
-    weights = [stage.weight.get(answers) for stage in stages]
+    weights = [_weight(stage, answers) for stage in stages]
     weighed = [(stage, weight) for stage, weight in zip(stages, weights, strict=True) if weight is not None]
     if not weighed:
         return [(stage, 1) for stage in stages]
@@ -194,6 +200,18 @@ def _candidates(stages: list[Stage], answers: Answers) -> list[tuple[Stage, int]
         # A negative weight is how KWOK marks an unknown one.
         return [(stage, 1) for stage, weight in weighed if weight >= 0 or len(weighed) == len(stages)]
     return [(stage, weight) for stage, weight in weighed if weight > 0] or [(stages[-1], 1)]
+
+
+def _weight(stage: Stage, answers: Answers) -> int | None:
+    try:
+        return stage.weight.get(answers)
+    except BudgetExceeded as error:
+        raise _of_stage(stage, error) from None
+
+
+def _of_stage(stage: Stage, error: BudgetExceeded) -> BudgetExceeded:
+    """The error that names the stage too."""
+    return BudgetExceeded(f"stage {stage.name!r}: {error}")
 
 
 def _drawn(candidates: list[tuple[Stage, int]], rng: Random) -> Stage:

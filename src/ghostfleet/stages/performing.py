@@ -17,7 +17,7 @@ from ghostfleet.api.options import DeleteOptions, PatchType, WriteOptions
 from ghostfleet.api.validation import normalise
 from ghostfleet.api.verbs import Api
 from ghostfleet.core.changes import Object
-from ghostfleet.core.errors import ApiError
+from ghostfleet.core.errors import ApiError, shortened, shown
 from ghostfleet.core.patch import apply_json_patch, apply_merge_patch, apply_strategic_merge
 from ghostfleet.core.schema import Type
 from ghostfleet.languages.errors import EvaluationError
@@ -134,6 +134,11 @@ class Performer:
                 case ApplyAction():
                     self._apply(job, action)
 
+    def tell_failure(self, obj: Object, why: str) -> None:
+        """Tell those who look at an object that no stage can be played on it."""
+        if self._recorder is not None:
+            self._recorder.warning(obj, "StageOverBudget", shortened(why))
+
     def _tell(self, obj: Object, event: Event) -> None:
         if self._recorder is not None:
             tell = self._recorder.warning if event.type == "Warning" else self._recorder.normal
@@ -190,7 +195,7 @@ class Performer:
     def _apply(self, job: Job, action: ApplyAction) -> None:
         obj = action.data
         if not isinstance(obj, dict) or not isinstance(obj.get("metadata", {}), dict):
-            raise EvaluationError(f"expected an object to apply, found {obj!r}")
+            raise EvaluationError(f"expected an object to apply, found {shown(obj)}")
         if not obj.get("apiVersion") or not obj.get("kind"):
             raise EvaluationError("template must include apiVersion and kind")
         found = self._api.registry.of_kind(str(obj["apiVersion"]), str(obj["kind"]))

@@ -20,6 +20,7 @@ from ghostfleet.core.clock import SECOND, Handle
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.saturation import Meter
 from ghostfleet.core.store import Store
+from ghostfleet.languages.budget import BUDGET, STEPS, BudgetExceeded
 from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.stages.contention import Contention
 from ghostfleet.stages.lifecycle import Lifecycle, Transition
@@ -34,8 +35,9 @@ __all__ = ["Player", "Rules"]
 Reference = tuple[str, str]
 Key = tuple[str, str]
 
-#: Looks in one turn; others get their turn in between.
+#: Looks in one turn, and steps of evaluation after which it ends; others get their turn in between.
 _TURN = 512
+_TURN_STEPS = STEPS
 #: An object that is played this often within one moment is going round in circles.
 _CIRCLES = 200
 _RETRIED = frozenset((429, 503, 504))
@@ -251,6 +253,7 @@ class Player:
             self._played.clear()
         self._turns += 1
         left = _TURN
+        most = BUDGET.steps + _TURN_STEPS
         ripe, self._ripe = self._ripe, {}
         try:
             for play in ripe:
@@ -264,6 +267,9 @@ class Player:
                         obj = find(*key)
                         if obj is not None:
                             self._look(play, key, obj, now)
+                            if BUDGET.steps > most:
+                                left = 0
+                                break
                 if noted:
                     self._wake(play)
         except Exception:
@@ -287,6 +293,8 @@ class Player:
             transition = play.rules.adjusted(shown, play.lifecycle.next(shown, now, self._rng), now)
         except EvaluationError as error:
             self._warn(f"{kind.key} {'/'.join(filter(None, key))}: no stage can be chosen: {error}")
+            if isinstance(error, BudgetExceeded):
+                self._performer.tell_failure(shown, str(error))
             return True
         if transition is None:
             return True
@@ -369,6 +377,8 @@ class Player:
                 self._complain(job, error.message)
         except EvaluationError as error:
             self._complain(job, str(error))
+            if isinstance(error, BudgetExceeded):
+                self._performer.tell_failure(job.snapshot, f"stage {job.stage.name!r}: {error}")
 
     def _complain(self, job: Job, why: str) -> None:
         place = "/".join(filter(None, (job.namespace, job.name)))

@@ -3,7 +3,8 @@
 Nearly all queries of stages only follow a *trail*: fields (`.status.phase`, `.metadata.annotations["x"]`), all items of
 a list (`.status.conditions.[]`), and items with some text in a field (`select(.type == "Ready")`). Trails are followed
 here step by step, without the machinery of the language; every other query is left to it. As in KWOK, null is no
-answer, a query that fails on the way has none at all, and all numbers of an object are floats.
+answer, a query that fails on the way has none at all, and all numbers of an object are floats. A query that goes over
+its budget is an error.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ class Question:
 
     __slots__ = ("ask", "fields", "text")
 
-    def __init__(self, text: str) -> None:
-        query = compile_jq(text)
+    def __init__(self, text: str, place: str) -> None:
+        query = compile_jq(text, place)
         self.text = text
         #: the trail, where it is nothing but fields
         self.fields: tuple[str, ...] = ()
@@ -45,9 +46,9 @@ class Question:
             self.ask = (_by_items(steps) if None in steps else None) or _by_trail(steps)
 
 
-def question(text: str) -> Question:
-    """A question from the text of a query; Unsupported names what is wrong with it."""
-    return Question(text)
+def question(text: str, place: str = "") -> Question:
+    """A question from the text of a query and its place in the stage; Unsupported names what is wrong with it."""
+    return Question(text, place)
 
 
 def _by_query(query: Query) -> Ask:

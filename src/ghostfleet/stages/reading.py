@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ghostfleet.core.errors import shown
 from ghostfleet.core.yamltext import sort_of
 
 __all__ = ["Reader", "StageError"]
@@ -57,7 +58,7 @@ class Reader:
         if value is None:
             return default
         if type(value) is not wanted:
-            raise StageError(f"{self.place(key)}: expected {called}, found {sort_of(value)} ({value!r})")
+            raise StageError(f"{self.place(key)}: expected {called}, found {sort_of(value)} ({shown(value)})")
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
@@ -65,7 +66,9 @@ class Reader:
         values = self._list(key)
         for index, value in enumerate(values):
             if type(value) is not str:
-                raise StageError(f"{self.place(key)}[{index}]: expected a text, found {sort_of(value)} ({value!r})")
+                raise StageError(
+                    f"{self.place(key)}[{index}]: expected a text, found {sort_of(value)} ({shown(value)})"
+                )
         return tuple(values)
 
     def mapping(self, key: str) -> dict[str, str]:
@@ -101,12 +104,12 @@ class Reader:
         if value is None:
             return []
         if type(value) is not list:
-            raise StageError(f"{self.place(key)}: expected a list, found {sort_of(value)} ({value!r})")
+            raise StageError(f"{self.place(key)}: expected a list, found {sort_of(value)} ({shown(value)})")
         return value
 
     def _inner(self, value: Any, path: str) -> Reader:
         if type(value) is not dict:
-            raise StageError(f"{path}: expected an object, found {sort_of(value)} ({value!r})")
+            raise StageError(f"{path}: expected an object, found {sort_of(value)} ({shown(value)})")
         child = Reader(value, path)
         self._children.append(child)
         return child

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from ghostfleet.core.changes import Object
+from ghostfleet.core.errors import shown
 from ghostfleet.languages.cel import Program
 from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.stages.celobjects import compile_stage_cel
@@ -125,7 +126,7 @@ class Selector:
         for condition in self._conditions:
             value = condition.evaluate(now, self=obj)
             if type(value) is not bool:
-                raise EvaluationError(f"cel {condition.text!r}: expected true or false, found {value!r}")
+                raise EvaluationError(f"cel {shown(condition.text)}: expected true or false, found {shown(value)}")
             if not value:
                 return False
         return True
@@ -147,7 +148,7 @@ def read_selector(reader: Reader) -> Selector:
         if jq is not None:
             requirements.append(_read_requirement(jq))
         elif cel is not None:
-            conditions.append(compile_stage_cel(cel.text("expression")))
+            conditions.append(compile_stage_cel(cel.text("expression"), cel.place("expression")))
         else:
             raise StageError(f"{each.path}: expected jq, cel or key")
     return Selector(reader.mapping("matchLabels"), reader.mapping("matchAnnotations"), requirements, conditions)
@@ -159,9 +160,11 @@ def _read_requirement(reader: Reader) -> Requirement:
         if operator == known:
             break
     else:
-        raise StageError(f"{reader.place('operator')}: expected one of {', '.join(_OPERATORS)}, found {operator!r}")
+        raise StageError(
+            f"{reader.place('operator')}: expected one of {', '.join(_OPERATORS)}, found {shown(operator)}"
+        )
     if known in ("In", "NotIn") and not values:
         raise StageError(f"{reader.place('values')}: {known} needs at least one value")
     if known in ("Exists", "DoesNotExist") and values:
         raise StageError(f"{reader.place('values')}: {known} takes no values")
-    return Requirement(question(reader.text("key")), known, values)
+    return Requirement(question(reader.text("key"), reader.place("key")), known, values)

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 from ghostfleet.api.options import PatchType
 from ghostfleet.core.changes import Object
 from ghostfleet.core.durations import parse_duration
+from ghostfleet.core.errors import shown
 from ghostfleet.languages.errors import Unsupported
 from ghostfleet.languages.gotemplate import Template, compile_template
 from ghostfleet.stages.reading import Reader, StageError
@@ -96,7 +97,7 @@ def parse_stage(
         if not name:
             raise StageError("metadata.name: required")
         if obj.get("apiVersion") != API_VERSION:
-            raise StageError(f"apiVersion: expected {API_VERSION}, found {obj.get('apiVersion')!r}")
+            raise StageError(f"apiVersion: expected {API_VERSION}, found {shown(obj.get('apiVersion'))}")
         return _read(name, called, obj, compatibility, warn)
     except (StageError, Unsupported) as error:
         raise StageError(f"{called}: {error}") from None
@@ -145,7 +146,7 @@ def _read_work(obj: Object) -> Work | None:
     if span is None:
         return None
     if not hands.isdecimal() or int(hands) < 1:
-        raise StageError(f"metadata.annotations[{_HANDS}]: expected a number from 1, found {hands!r}")
+        raise StageError(f"metadata.annotations[{_HANDS}]: expected a number from 1, found {shown(hands)}")
     try:
         return Work(parse_duration(str(span)), int(hands))
     except ValueError as error:
@@ -233,7 +234,7 @@ class _Steps:
 
     def _template(self, reader: Reader, key: str) -> Template:
         try:
-            return compile_template(reader.text(key).strip(), self._functions)
+            return compile_template(reader.text(key).strip(), self._functions, reader.place(key))
         except Unsupported as error:
             raise StageError(f"{reader.place(key)}: {error}") from None
 
@@ -244,7 +245,7 @@ def _read_type(reader: Reader, known: tuple[PatchType, ...]) -> PatchType | None
         if text == each:
             return each
     if text:
-        raise StageError(f"{reader.place('type')}: expected one of {', '.join(known)}, found {text!r}")
+        raise StageError(f"{reader.place('type')}: expected one of {', '.join(known)}, found {shown(text)}")
     return None
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from ghostfleet.api.options import PatchType
 from ghostfleet.core.changes import Object
+from ghostfleet.core.errors import shown
 from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.languages.gotemplate import Template, render_yaml
 
@@ -158,7 +159,7 @@ def _operations_below(root: str, operations: Any) -> list[Object]:
     if operations is None:
         return []
     if not isinstance(operations, list) or not all(isinstance(each, dict) for each in operations):
-        raise EvaluationError(f"the template of a JSON patch gives no list of operations: {operations!r}")
+        raise EvaluationError(f"the template of a JSON patch gives no list of operations: {shown(operations)}")
     moved = []
     for each in operations:
         operation = {"op": each.get("op", ""), "path": f"/{root}{each.get('path') or ''}"}

@@ -1,7 +1,8 @@
 """Timers: jobs that wait for their time.
 
 Many jobs fall due at the same moment, so there is one entry in the clock for each moment, not for each job. A job that
-is cancelled stays where it is and is passed over.
+is cancelled stays where it is and is passed over. Where jobs take as much evaluation as one may, the others of their
+moment come after whatever else is due.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from ghostfleet.core.clock import Clock
+from ghostfleet.languages.budget import BUDGET, STEPS
 from ghostfleet.stages.performing import Job
 
 __all__ = ["Timers"]
@@ -41,11 +43,14 @@ class Timers(Generic[Waiting]):
 
     def _run(self, when: int) -> None:
         jobs = iter(self._moments.pop(when))
+        most = BUDGET.steps + STEPS
         try:
             for job in jobs:
                 if not job.cancelled:
                     self._fire(job)
+                    if BUDGET.steps > most:
+                        break
         finally:
-            # A job that failed must not take along what waits behind it.
+            # A job that failed, or took long, must not take along what waits behind it.
             for job in jobs:
                 self.add(when, job)

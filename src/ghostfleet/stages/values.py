@@ -15,6 +15,7 @@ from random import Random
 from typing import Any
 
 from ghostfleet.core.durations import parse_duration
+from ghostfleet.core.errors import shortened, shown
 from ghostfleet.core.timestamps import parse_rfc3339
 from ghostfleet.languages.cel import Program
 from ghostfleet.languages.errors import EvaluationError
@@ -49,8 +50,10 @@ def _read_source(reader: Reader | None) -> _Source | None:
         return None
     jq, cel = reader.child("jq"), reader.child("cel")
     text = jq.text("expression") if jq is not None else reader.text("expressionFrom")
-    asked = question(text) if jq is not None or text else None
-    return _Source(asked, compile_stage_cel(cel.text("expression")) if cel is not None else None)
+    place = jq.place("expression") if jq is not None else reader.place("expressionFrom")
+    asked = question(text, place) if jq is not None or text else None
+    program = compile_stage_cel(cel.text("expression"), cel.place("expression")) if cel is not None else None
+    return _Source(asked, program)
 
 
 class Duration:
@@ -90,8 +93,8 @@ class Duration:
         span = _span(value, answers.now)
         if span is None:
             self._warn(
-                f"{self._name}: {value!r} from {source.question.text} is neither a duration such as 90s nor a time; "
-                f"KWOK ignores it in silence, and so the delay is {_shown(self._default)}"
+                f"{self._name}: {shown(value)} from {shortened(source.question.text)} is neither a duration such as "
+                f"90s nor a time; KWOK ignores it in silence, and so the delay is {_shown(self._default)}"
             )
             return self._default
         return span
@@ -119,10 +122,10 @@ def _as_duration(value: Any, text: str) -> int:
         try:
             return parse_duration(value)
         except ValueError as error:
-            raise EvaluationError(f"cel {text!r}: {error}") from None
+            raise EvaluationError(f"cel {shown(text)}: {error}") from None
     nanoseconds = _as_int(value, text) if type(value) is not bool else None
     if nanoseconds is None:
-        raise EvaluationError(f"cel {text!r}: expected a duration, found {value!r}")
+        raise EvaluationError(f"cel {shown(text)}: expected a duration, found {shown(value)}")
     return int(nanoseconds / _MILLISECOND)
 
 
@@ -134,7 +137,7 @@ def _as_int(value: Any, text: str) -> int:
         return truncated(value)
     if isinstance(value, int):
         return int(value)
-    raise EvaluationError(f"cel {text!r}: expected a number, found {value!r}")
+    raise EvaluationError(f"cel {shown(text)}: expected a number, found {shown(value)}")
 
 
 class Delay:

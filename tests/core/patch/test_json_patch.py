@@ -138,3 +138,70 @@ def test_what_is_no_list_of_operations_is_a_bad_request(body):
     with pytest.raises(ApiError) as caught:
         apply_json_patch({"a": 1}, body)
     assert caught.value.code == 400
+
+
+def refused(document, operations):
+    with pytest.raises(ApiError) as caught:
+        apply_json_patch(document, operations)
+    return caught.value
+
+
+def test_copies_of_copies_are_bounded_by_what_they_add_up_to():
+    document = {"data": {"k": "x" * 1000}}
+    copies = [{"op": "copy", "from": "/data", "path": f"/data/k{number}"} for number in range(60)]
+    assert refused(document, copies).code == 422
+    assert document == {"data": {"k": "x" * 1000}}
+
+
+def test_copies_count_with_the_quotes_around_them_as_in_the_servers_library():
+    document = {"list": ["A", "A" * (1024 * 1024 - 2)]}
+    copies = [{"op": "copy", "from": "/list/1", "path": "/list/-"}] * 3
+    assert len(apply_json_patch(document, copies)["list"]) == 5
+    error = refused(document, [*copies, {"op": "copy", "from": "/list/0", "path": "/list/-"}])
+    assert (error.code, error.reason) == (422, "Invalid")
+    assert error.message == "the server rejected our request due to an error in our request"
+
+
+def test_a_patch_of_more_than_ten_thousand_operations_is_too_large():
+    error = refused({"a": 1}, [{"op": "test", "path": "/a", "value": 1}] * 10_001)
+    assert (error.code, error.reason) == (413, "RequestEntityTooLarge")
+    why = "The allowed maximum operations in a JSON patch is 10000, got 10001"
+    assert error.message == f"Request entity too large: {why}"
+
+
+def test_what_a_patch_copied_changes_apart_from_its_source():
+    document = {"a": {"b": [1]}}
+    operations = [
+        {"op": "add", "path": "/a/b/-", "value": 2},
+        {"op": "copy", "from": "/a", "path": "/c"},
+        {"op": "add", "path": "/a/b/-", "value": 3},
+        {"op": "remove", "path": "/c/b/0"},
+    ]
+    assert apply_json_patch(document, operations) == {"a": {"b": [1, 2, 3]}, "c": {"b": [2]}}
+    assert document == {"a": {"b": [1]}}
+
+
+def test_a_value_that_a_patch_states_once_and_changes_later_stays_as_it_was_stated():
+    value = {"b": [1]}
+    operations = [{"op": "add", "path": "/a", "value": value}, {"op": "add", "path": "/a/b/-", "value": 2}]
+    assert apply_json_patch({}, operations) == {"a": {"b": [1, 2]}}
+    assert value == {"b": [1]}
+
+
+def test_a_document_cannot_be_made_deeper_than_it_can_be_written():
+    deep = {}
+    for _ in range(200):
+        deep = {"a": deep}
+    error = refused({"a": deep}, [{"op": "add", "path": "/a" * 150, "value": deep}])
+    assert (error.code, error.reason) == (400, "BadRequest")
+    steps = [{"op": "add", "path": "/a" * depth, "value": {}} for depth in range(1, 1500)]
+    assert refused({}, [*steps, {"op": "copy", "from": "/a", "path": "/b"}]).code == 422
+    assert refused({}, steps).code == 400
+
+
+def test_many_changes_of_a_large_list_are_done_one_by_one_up_to_a_bound():
+    document = {"list": list(range(20_000))}
+    at_the_front = [{"op": "add", "path": "/list/0", "value": 0}]
+    assert len(apply_json_patch(document, at_the_front * 1_000)["list"]) == 21_000
+    assert refused(document, at_the_front * 10_000).code == 422
+    assert len(apply_json_patch(document, [{"op": "add", "path": "/list/-", "value": 0}] * 10_000)["list"]) == 30_000

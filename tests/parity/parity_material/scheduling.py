@@ -15,7 +15,6 @@ from ghostfleet.api.options import DeleteOptions, WriteOptions
 from ghostfleet.cluster import BARE, Cluster, ClusterConfig
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import VirtualClock
-from ghostfleet.schedulers.kube.cycle import scores
 from ghostfleet.schedulers.kube.scheduler import KubeScheduler
 
 __all__ = ["differences", "priority_classes", "replay", "started"]
@@ -85,7 +84,7 @@ class _Place:
         store, name = self._cluster.store, pod["metadata"]["name"]
         # A dry run shows the pod with its defaults, before anybody has seen it.
         shown = self.create("pods", pod, dry_run=True)
-        found = scores(self._scheduler.state, shown, self._scheduler._profiles["default-scheduler"])
+        found = self._scheduler.algorithm.scores(shown)
         self.create("pods", pod)
         seen = store.get("pods", "default", name)
         conditions = {each["type"]: each for each in seen["status"].get("conditions", [])}

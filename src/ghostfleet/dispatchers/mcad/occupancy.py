@@ -77,6 +77,11 @@ class Occupancy:
     def _drop(self, name: str) -> None:
         """A node is gone, and all that was counted or promised there."""
         row = self.table.row(name)
+        if row is None:
+            return
+        gone = [charge for charge in self._charges.values() if charge[0] == row]
+        gone += [promise for plan in self._promised.values() for promise in plan if promise[0] == row]
+        self.table.release(gone)
         self.table.drop(name)
         self._charges = {place: charge for place, charge in self._charges.items() if charge[0] != row}
         for plan in self._promised.values():

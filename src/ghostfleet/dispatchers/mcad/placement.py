@@ -1,9 +1,10 @@
 """Placement: whether all pods of a wrapper find room on nodes, each on one that it may run on.
 
-The *table* has a row for each node: what is free of CPU, memory, GPUs and places for pods. Pods that are bound take
-their share of it; a *plan* takes the shares of pods that are still to come. Nodes are *eligible* for a pod by its
-selector, its required node affinity and the taints that it tolerates; that is worked out once for pods that ask for the
-same, and again for a node that changes. Rows can be *held* for a wrapper that waits for them.
+The *table* is the schedulers' table of nodes, with a row for each node: what is free of CPU, memory, GPUs and places
+for pods. Pods that are bound take their share of it; a *plan* takes the shares of pods that are still to come. Nodes
+are *eligible* for a pod by its selector, its required node affinity and the taints that it tolerates; that is worked
+out once for pods that ask for the same, and again for a node that changes. Rows can be *held* for a wrapper that waits
+for them.
 """
 
 from __future__ import annotations
@@ -17,14 +18,12 @@ import orjson
 from ghostfleet.controllers.nodes.affinity import matches_node
 from ghostfleet.controllers.nodes.taints import tolerates
 from ghostfleet.core.changes import Object
-from ghostfleet.core.quantity import value
-from ghostfleet.dispatchers.mcad.amounts import Amounts, listed
+from ghostfleet.dispatchers.mcad.amounts import GPU, Amounts
 from ghostfleet.dispatchers.mcad.demand import PodGroup
+from ghostfleet.schedulers.framework.nodetable import CPU_COLUMN, MEMORY_COLUMN, PODS_COLUMN, NodeTable
 
 __all__ = ["Plan", "Table", "closed_because"]
 
-_COLUMNS = 4
-_GROWTH = 256
 _REMEMBERED = 4096
 #: One planned pod: the row of its node and what it takes there.
 Plan = list[tuple[int, Amounts]]
@@ -65,64 +64,46 @@ class Table:
     """All nodes of a cluster, and what is free on them."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, int] = {}
-        self._unused: list[int] = []
-        self._nodes: dict[int, Object] = {}
-        self._have: _Rows = np.zeros((0, _COLUMNS), dtype=np.int64)
-        self._taken: _Rows = np.zeros((0, _COLUMNS), dtype=np.int64)
+        self._nodes = NodeTable()
+        self._columns = (CPU_COLUMN, MEMORY_COLUMN, self._nodes.column(GPU), PODS_COLUMN)
         self._masks: dict[bytes, tuple[Object, _Mask]] = {}
         self._shapes: dict[int, tuple[Object, bytes]] = {}
-        self.held: _Mask = np.zeros(0, dtype=np.bool_)
+        self.held: _Mask = np.zeros(self._nodes.capacity, dtype=np.bool_)
 
     # -- nodes -------------------------------------------------------------------------------------------------------
 
     def put(self, node: Object) -> None:
         """Take a node in, or take notice of its change."""
-        name = node["metadata"]["name"]
-        row = self._rows.get(name)
-        if row is None:
-            row = self._rows[name] = self._unused.pop() if self._unused else len(self._rows)
-            if row >= len(self._have):
-                self._grow()
-        old = self._nodes.get(row)
-        self._nodes[row] = node
-        allocatable = (node.get("status") or {}).get("allocatable") or {}
-        self._have[row] = (*listed(allocatable), value(allocatable.get("pods", 0)))
+        known = self._nodes.slots.get(node["metadata"]["name"])
+        old = self._nodes.objects[known] if known is not None else None
+        row = self._nodes.put(node)
+        if self._nodes.capacity > len(self.held):
+            self._grow()
         if old is None or not _same_for_pods(old, node):
             for spec, mask in self._masks.values():
                 mask[row] = not closed_because(spec, node)
 
     def drop(self, name: str) -> None:
-        """A node is gone."""
-        row = self._rows.pop(name, None)
-        if row is None:
-            return
-        del self._nodes[row]
-        self._unused.append(row)
-        self._have[row] = self._taken[row] = 0
-        self.held[row] = False
-        for _, mask in self._masks.values():
-            mask[row] = False
+        """A node is gone, and nothing is counted there any more."""
+        row = self._nodes.remove(name)
+        if row is not None:
+            self.held[row] = False
+            for _, mask in self._masks.values():
+                mask[row] = False
 
     def _grow(self) -> None:
-        more = np.zeros((_GROWTH, _COLUMNS), dtype=np.int64)
-        self._have = np.concatenate((self._have, more))
-        self._taken = np.concatenate((self._taken, more))
-        none = np.zeros(_GROWTH, dtype=np.bool_)
+        none = np.zeros(self._nodes.capacity - len(self.held), dtype=np.bool_)
         self.held = np.concatenate((self.held, none))
         self._masks = {key: (spec, np.concatenate((mask, none))) for key, (spec, mask) in self._masks.items()}
 
     def row(self, name: str) -> int | None:
-        return self._rows.get(name)
+        return self._nodes.slots.get(name)
 
     # -- room --------------------------------------------------------------------------------------------------------
 
     def take(self, row: int, amounts: Amounts, pods: int = 1) -> None:
         """Count a pod on a node; with -1 pods, and amounts below zero, one that has gone."""
-        self._taken[row, 0] += amounts.cpu
-        self._taken[row, 1] += amounts.memory
-        self._taken[row, 2] += amounts.gpu
-        self._taken[row, 3] += pods
+        self._nodes.take(row, zip(self._columns, (*amounts, pods), strict=True))
 
     def reserve(self, plan: Plan) -> None:
         for row, amounts in plan:
@@ -132,11 +113,16 @@ class Table:
         for row, amounts in plan:
             self.take(row, amounts.times(-1), -1)
 
+    def _amounts(self, *, empty: bool = False) -> _Rows:
+        """What is free, or with `empty` what there is: CPU, memory, GPUs and places for pods, a column a node."""
+        allocatable, used = self._nodes.flush()
+        columns = list(self._columns)
+        answer: _Rows = allocatable[columns] if empty else allocatable[columns] - used[columns]
+        return answer
+
     def plan(self, groups: Sequence[PodGroup], *, held: bool = False, empty: bool = False) -> Plan | None:
         """Where all pods would go, or None. With `held` nodes that are held count too; if they were `empty`, all do."""
-        free = self._have if empty else self._have - self._taken
-        if len(groups) > 1:
-            free = free.copy()
+        free = self._amounts(empty=empty)
         plan: Plan = []
         for group in groups:
             rows = self._places(group, free, held=held or empty)
@@ -146,7 +132,7 @@ class Table:
                 plan.append((row, group.each))
             if len(groups) > 1:
                 for row in rows:
-                    free[row] -= (*group.each, 1)
+                    free[:, row] -= (*group.each, 1)
         return plan
 
     def _places(self, group: PodGroup, free: _Rows, *, held: bool) -> list[int] | None:
@@ -156,8 +142,8 @@ class Table:
             room[self.held] = 0
         if group.count == 1:
             # The emptiest node first, as the scheduler has it.
-            row = int(np.argmax(room)) if len(room) else -1
-            return [row] if row >= 0 and room[row] > 0 else None
+            row = int(np.argmax(room))
+            return [row] if room[row] > 0 else None
         if int(room.sum()) < group.count:
             return None
         usable = int(np.count_nonzero(room))
@@ -168,10 +154,10 @@ class Table:
     @staticmethod
     def _room(group: PodGroup, free: _Rows) -> _Rows:
         """How many pods of a group each node has room for."""
-        room: _Rows = np.maximum(free[:, 3], 0)
+        room: _Rows = np.maximum(free[3], 0)
         for column, asked in enumerate(group.each):
             if asked > 0:
-                room = np.minimum(room, np.maximum(free[:, column], 0) // asked)
+                room = np.minimum(room, np.maximum(free[column], 0) // asked)
         return room
 
     def eligibility(self, spec: Object) -> bytes:
@@ -187,9 +173,9 @@ class Table:
         key = self.eligibility(spec)
         found = self._masks.get(key)
         if found is None:
-            mask = np.zeros(len(self._have), dtype=np.bool_)
-            for row, node in self._nodes.items():
-                mask[row] = not closed_because(spec, node)
+            mask = np.zeros(len(self.held), dtype=np.bool_)
+            for row, node in enumerate(self._nodes.objects):
+                mask[row] = node is not None and not closed_because(spec, node)
             found = self._masks[key] = (spec, mask)
         return found[1]
 
@@ -205,27 +191,26 @@ class Table:
         self.held[:] = False
 
     def total(self) -> _Rows:
-        """What nodes have: CPU, memory, GPUs and places for pods, a row for each."""
-        return self._have[: len(self._rows)]
+        """What nodes have: CPU, memory, GPUs and places for pods, a column for each."""
+        return self._amounts(empty=True)[:, self._nodes.present]
 
     def free(self) -> _Rows:
         """What is left of it."""
-        free: _Rows = self._have - self._taken
-        return free[: len(self._rows)]
+        return self._amounts()[:, self._nodes.present]
 
     def open_to(self, spec: Object) -> int:
         """How many nodes pods of this spec may run on."""
         return int(np.count_nonzero(self._eligible(spec)))
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._nodes)
 
     def largest_free(self, group: PodGroup) -> Amounts:
         """The most that is free on any one eligible node, of each resource."""
-        free = (self._have - self._taken)[self._eligible(group.spec)]
-        if not len(free):
+        free = self._amounts()[:, self._eligible(group.spec)]
+        if not free.shape[1]:
             return Amounts()
-        most = np.maximum(free.max(axis=0), 0)
+        most = np.maximum(free.max(axis=1), 0)
         return Amounts(int(most[0]), int(most[1]), int(most[2]))
 
 

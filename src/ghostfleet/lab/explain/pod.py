@@ -14,13 +14,12 @@ from ghostfleet.core.quantity import compare
 from ghostfleet.drive.interface import PODS, Cluster, Refused
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.explain.copying import copy_cluster
-from ghostfleet.schedulers.kube.cycle import schedule_one
-from ghostfleet.schedulers.kube.evidence import Finding, findings
-from ghostfleet.schedulers.kube.profile import Profile
+from ghostfleet.schedulers.framework import Profile
+from ghostfleet.schedulers.kube.findings import Finding, findings
 from ghostfleet.schedulers.kube.remedies import Remedy, find_remedies
-from ghostfleet.schedulers.kube.state import ClusterState
+from ghostfleet.schedulers.kube.schedule_one import ScheduleAlgorithm
 
-__all__ = ["PodExplanation", "explain_pod"]
+__all__ = ["PodExplanation", "explain_pod", "judge", "without_looking"]
 
 _DEFAULT = "default-scheduler"
 
@@ -49,32 +48,32 @@ async def explain_pod(cluster: Cluster, namespace: str, name: str) -> PodExplana
         if refusal.code == 404:
             raise LabError(f"there is no pod {name} in namespace {namespace}") from refusal
         raise
-    simple = _without_looking(pod)
+    simple = without_looking(pod)
     if simple is not None:
         return _explained(pod, simple)
     store = await copy_cluster(cluster)
-    return judge(ClusterState.from_store(store, Random(0)), pod)
+    return judge(ScheduleAlgorithm.from_store(store, Profile(), Random(0)), pod)
 
 
-def judge(state: ClusterState, pod: Object) -> PodExplanation:
+def judge(algorithm: ScheduleAlgorithm, pod: Object) -> PodExplanation:
     """What the scheduler thinks of a pod that is pending."""
-    profile = Profile()
-    decision = schedule_one(state, pod, profile)
-    if decision.node is not None:
-        verdict = f"it fits on {decision.node} now and waits for its turn"
+    cycle = algorithm.framework_of(pod).cycle_state(pod)
+    result = algorithm.schedule(cycle, pod)
+    if result.node is not None:
+        verdict = f"it fits on {result.node} now and waits for its turn"
         return _explained(pod, verdict, message=_said(pod))
-    found = findings(state, state.plan(profile, pod), pod["metadata"]["uid"])
-    remedies = find_remedies(state, pod, profile)
+    found = findings(cycle, pod["metadata"]["uid"])
+    remedies = find_remedies(algorithm, pod)
     return _explained(
         pod,
-        _verdict(found, len(state.table), decision.message),
-        message=decision.message,
+        _verdict(found, len(algorithm.snapshot.nodes), result.message),
+        message=result.message,
         findings=tuple(found),
         remedies=tuple(remedies),
     )
 
 
-def _without_looking(pod: Object) -> str | None:
+def without_looking(pod: Object) -> str | None:
     """What is the case with a pod that no scheduler has to think about."""
     spec, status = pod["spec"], pod.get("status") or {}
     if spec.get("nodeName"):

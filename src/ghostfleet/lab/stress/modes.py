@@ -52,13 +52,23 @@ class Mode:
     dispatcher: str = ""
     delays: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
-    def cluster(self, nodes: int = NODES, *, seed: int = 0, profile: str = "", stages: tuple[str, ...] = ()) -> Cluster:
+    def cluster(
+        self,
+        nodes: int = NODES,
+        *,
+        seed: int = 0,
+        profile: str = "",
+        stages: tuple[str, ...] = (),
+        schedulers: tuple[str, ...] = (),
+    ) -> Cluster:
         """A fresh cluster of this mode, with its nodes Ready."""
         config = ClusterConfig(
             profile=profile or self.profile,
             stages=stages or self.stages,
             commands="ignored" if self.fake else "played",
             dispatcher=self.dispatcher,
+            schedulers=schedulers,
+            replaces_default=True,
         )
         try:
             cluster = Cluster(config=config, seed=seed)

@@ -38,6 +38,8 @@ class Plan:
     #: Another profile or other stages than the mode's own.
     profile: str = ""
     stages: tuple[str, ...] = ()
+    #: Schedulers of the user's own, path.py:Class; the first takes the place of the default one.
+    schedulers: tuple[str, ...] = ()
 
     def trials(self) -> Iterator[tuple[Mode, int, int]]:
         """Mode, number of Jobs and iteration of each trial, in order."""
@@ -62,7 +64,9 @@ def run_stress(
         mode = instead or named
         seed = plan.seed + iteration
         run = f"stress-{mode.name}-{jobs}-{iteration}"
-        cluster = outside or Embedded(mode.cluster(plan.nodes, seed=seed, profile=plan.profile, stages=plan.stages))
+        cluster = outside or Embedded(
+            mode.cluster(plan.nodes, seed=seed, profile=plan.profile, stages=plan.stages, schedulers=plan.schedulers)
+        )
         try:
             trial = run_trial(
                 cluster, mode, jobs, pods=plan.pods, gpus=plan.gpus, run=run, seed=seed, progress=progress

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ghostfleet.languages.budget import BUDGET
 from ghostfleet.languages.cel.functions import Overloads
 from ghostfleet.languages.cel.objects import Resources
 from ghostfleet.languages.cel.operators import ARITHMETIC, COMPARABLE, COMPARISONS, NEGATIONS, index, is_key
@@ -107,6 +108,7 @@ def _in(left: Compiled, right: Compiled) -> Compiled:
     def run(scope: Scope) -> bool:
         value, whole = first(scope), second(scope)
         if type(whole) is list:
+            BUDGET.step(len(whole) // 4)
             return any(equal(value, part) for part in whole)
         if type(whole) is dict or type(whole) is Resources:
             return is_key(value, whole)
@@ -249,6 +251,9 @@ def overloaded(name: str, overloads: Overloads, parts: list[Compiled]) -> Compil
             if name == "size" and type(given[0]) is Resources:
                 return len(given[0])
             raise no_overload(name, *given)
+        for value in given:
+            if type(value) is str or type(value) is bytes:
+                BUDGET.handle(len(value))
         return found[0](*given)
 
     return Compiled(call, result)

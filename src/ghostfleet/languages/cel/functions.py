@@ -13,11 +13,13 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from ghostfleet.core import quantity
-from ghostfleet.core.goregex import RegexError, compile_regex
+from ghostfleet.core.errors import shortened
+from ghostfleet.core.goregex import RegexError
 from ghostfleet.languages.cel.operators import as_duration, as_int, as_timestamp, as_uint
 from ghostfleet.languages.cel.values import CelError, Duration, Quantity, Timestamp, Uint
 from ghostfleet.languages.gotimes import parse_time
 from ghostfleet.languages.govalues import format_float
+from ghostfleet.languages.regexes import compiled, found_in
 
 __all__ = ["FUNCTIONS", "MEMBERS", "Overloads"]
 
@@ -36,13 +38,13 @@ def _from_float(value: float, low: float, high: float, noun: str) -> int:
 
 def _parsed_int(text: str) -> int:
     if not re.fullmatch(r"[+-]?[0-9]+", text):
-        raise CelError(f"type conversion error: {text!r} is no int")
+        raise CelError(f"type conversion error: {shortened(text)!r} is no int")
     return as_int(int(text))
 
 
 def _parsed_uint(text: str) -> Uint:
     if not re.fullmatch(r"[0-9]+", text):
-        raise CelError(f"type conversion error: {text!r} is no uint")
+        raise CelError(f"type conversion error: {shortened(text)!r} is no uint")
     return as_uint(int(text))
 
 
@@ -50,7 +52,7 @@ def _parsed_double(text: str) -> float:
     try:
         return float(text.replace("_", "x"))
     except ValueError:
-        raise CelError(f"type conversion error: {text!r} is no double") from None
+        raise CelError(f"type conversion error: {shortened(text)!r} is no double") from None
 
 
 def _parsed_bool(text: str) -> bool:
@@ -58,7 +60,7 @@ def _parsed_bool(text: str) -> bool:
         return True
     if text in ("0", "f", "F", "false", "FALSE", "False"):
         return False
-    raise CelError(f"type conversion error: {text!r} is no bool")
+    raise CelError(f"type conversion error: {shortened(text)!r} is no bool")
 
 
 _PIECE = re.compile(r"([0-9]*)(\.[0-9]*)?(ns|us|µs|μs|ms|s|m|h)")
@@ -72,13 +74,13 @@ def _parsed_duration(text: str) -> Duration:
     while place < len(rest) and rest != "0":
         match = _PIECE.match(rest, place)
         if match is None or not (match[1] or len(match[2] or "") > 1):
-            raise CelError(f"type conversion error: {text!r} is no duration")
+            raise CelError(f"type conversion error: {shortened(text)!r} is no duration")
         unit = _UNITS[match[3]]
         digits = (match[2] or ".")[1:]
         total += int(match[1] or "0") * unit + (int(digits) * unit // 10 ** len(digits) if digits else 0)
         place = match.end()
     if not rest:
-        raise CelError(f"type conversion error: {text!r} is no duration")
+        raise CelError(f"type conversion error: {shortened(text)!r} is no duration")
     return as_duration(-total if text[0] == "-" else total)
 
 
@@ -92,7 +94,7 @@ def _parsed_timestamp(text: str) -> Timestamp:
         time = parse_time("2006-01-02T15:04:05Z07:00", text)
         return Timestamp(as_timestamp(time.nanoseconds).since_epoch, time.offset)
     except ValueError:
-        raise CelError(f"type conversion error: {text!r} is no timestamp") from None
+        raise CelError(f"type conversion error: {shortened(text)!r} is no timestamp") from None
 
 
 def _decoded(raw: bytes) -> str:
@@ -104,7 +106,7 @@ def _decoded(raw: bytes) -> str:
 
 def matches(text: str, pattern: str) -> bool:
     try:
-        return compile_regex(pattern).search(text) is not None
+        return any(True for _ in found_in(compiled(pattern), text, 1))
     except RegexError as error:
         raise CelError(str(error)) from None
 

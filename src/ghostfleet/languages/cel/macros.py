@@ -5,9 +5,10 @@ In `exists` and `all` an error counts only if no element decides the question.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from ghostfleet.languages.budget import BUDGET
 from ghostfleet.languages.cel.forms import Compiled, Scope
 from ghostfleet.languages.cel.values import CelError, no_overload
 from ghostfleet.languages.errors import Unsupported
@@ -64,6 +65,13 @@ def _mapped(elements: _Elements, steps: _Steps) -> Callable[[Scope], list[Any]]:
     return run
 
 
+def _counted(values: list[Any]) -> Iterator[Any]:
+    """The values, a step for each that is asked for."""
+    for value in values:
+        BUDGET.step()
+        yield value
+
+
 MACROS: dict[str, _Loop] = {
     "all": _search(False),
     "exists": _search(True),
@@ -85,9 +93,10 @@ def macro(name: str, whole: Compiled, parts: list[Compiled]) -> Compiled:
     def elements(scope: Scope) -> Any:
         value = whole.value(scope)
         if type(value) is list:
-            return value
+            return _counted(value)
         if type(value) is dict:
-            return sorted(value, key=str)
+            BUDGET.step(len(value))
+            return _counted(sorted(value, key=str))
         raise no_overload(name, value)
 
     run = MACROS[name](elements, [part.value for part in parts])

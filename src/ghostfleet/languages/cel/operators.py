@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ghostfleet.core import quantity
+from ghostfleet.languages.budget import BUDGET
 from ghostfleet.languages.cel.values import CelError, Duration, Quantity, Timestamp, Uint
 from ghostfleet.languages.govalues import truncated
 
@@ -77,6 +78,11 @@ def _divided(left: float, right: float) -> float:
         return math.copysign(math.inf, left) * math.copysign(1.0, right)
 
 
+def _joined(left: Any, right: Any) -> Any:
+    BUDGET.handle(len(left) + len(right))
+    return left + right
+
+
 def _milli(amount: Quantity, change: Callable[[int], int]) -> Quantity:
     return Quantity(quantity.from_milli(change(quantity.milli(amount.amount))))
 
@@ -90,9 +96,9 @@ ARITHMETIC: dict[str, dict[Pair, Operation]] = {
         (int, int): lambda left, right: as_int(left + right),
         (Uint, Uint): lambda left, right: as_uint(left + right),
         (float, float): operator.add,
-        (str, str): operator.add,
-        (bytes, bytes): operator.add,
-        (list, list): operator.add,
+        (str, str): _joined,
+        (bytes, bytes): _joined,
+        (list, list): _joined,
         (Duration, Duration): lambda left, right: as_duration(left.nanoseconds + right.nanoseconds),
         (Timestamp, Duration): lambda left, right: as_timestamp(left.since_epoch + right.nanoseconds),
         (Duration, Timestamp): lambda left, right: as_timestamp(left.nanoseconds + right.since_epoch),
@@ -168,6 +174,7 @@ def is_key(key: Any, whole: Any) -> bool:
     """Whether a map has a key."""
     kind = type(key)
     if kind is bool:
+        BUDGET.step(len(whole) // 8)
         # In Python True is the key 1 as well; in CEL it is not.
         return any(known is key for known in whole)
     return kind in (str, *_NUMBERS) and key in whole

@@ -2,36 +2,54 @@
 
 The tree is made of four sorts of nodes: a *literal*, a *name*, a *field* of something, and a *call* of a function or an
 operator, with or without a target in front of the dot. Operators have names such as `_+_`. The macros (`has`, `all`,
-`exists`, `exists_one`, `map`, `filter`) are calls like any other at first.
+`exists`, `exists_one`, `map`, `filter`) are calls like any other at first. A node says where in the text it is, *at*
+its operator, dot or bracket, if it has one.
+
+Optional values (`a.?b`, `a[?b]`, `[?a]`, `{?a: b}`) are read where they are asked for, as calls of `_?._`, `_[?_]` and
+`?_`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ghostfleet.languages.cel.values import Uint
 from ghostfleet.languages.errors import Unsupported
 
-__all__ = ["Call", "Field", "Literal", "Name", "Node", "parse"]
+__all__ = ["Call", "Field", "Literal", "Name", "Node", "SyntaxProblem", "parse"]
+
+
+class SyntaxProblem(Unsupported):
+    """What is wrong with a text, and where."""
+
+    def __init__(self, message: str, at: int, expected: str = "", text: str = "") -> None:
+        super().__init__(message)
+        self.at = at
+        #: what should have been there, if another token is: "expression", "end", or a token
+        self.expected = expected
+        self.text = text
 
 
 @dataclass(frozen=True, slots=True)
 class Literal:
     value: Any
+    at: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
     name: str
+    at: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
     target: Node
     name: str
+    at: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +57,7 @@ class Call:
     function: str
     arguments: tuple[Node, ...]
     target: Node | None = None
+    at: int = field(default=0, compare=False)
 
 
 Node = Literal | Name | Field | Call
@@ -60,26 +79,43 @@ _RELATIONS = ("==", "!=", "<", "<=", ">", ">=", "in")
 _LEVELS: tuple[tuple[str, ...], ...] = (_RELATIONS, ("+", "-"), ("*", "/", "%"))
 
 
-def parse(source: str) -> Node:
-    """The tree of an expression; whatever is not CEL raises Unsupported."""
-    parser = _Parser(_tokens(source))
+def parse(source: str, *, optionals: bool = False, strange: list[SyntaxProblem] | None = None) -> Node:
+    """The tree of an expression; whatever is not CEL raises Unsupported.
+
+    Characters that can be no part of an expression are left out if there is a list to note them in, as `strange`.
+    """
+    parser = _Parser(_tokens(source, strange), optionals)
     found = parser.expression()
     if parser.words[parser.place][0] != "end":
-        parser.fail()
+        parser.fail("end")
     return found
 
 
-def _tokens(source: str) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+#: how far a text goes that is not one: to the end of its line, or an escape that there is not
+_UNFINISHED = re.compile(
+    r"(?:\"(?:[^\"\\\n\r]|\\[abfnrtv?\"'`\\xXuU0-3])*|'(?:[^'\\\n\r]|\\[abfnrtv?\"'`\\xXuU0-3])*)(?:\\.)?|[&|=].?|.",
+    re.DOTALL,
+)
+
+
+def _tokens(source: str, strange: list[SyntaxProblem] | None = None) -> list[tuple[str, str, int]]:
+    found: list[tuple[str, str, int]] = []
     place = 0
     while place < len(source):
         match = _raw(source, place) or _TOKEN.match(source, place)
-        if match is None:
-            raise Unsupported(f"token recognition error at {source[place : place + 10]!r}")
+        if match is None or (strange is not None and match[0] in ("=", "`")):
+            skipped = _UNFINISHED.match(source, place)
+            text = skipped[0] if skipped else source[place]
+            problem = SyntaxProblem(f"token recognition error at {source[place : place + 10]!r}", place, "token", text)
+            if strange is None:
+                raise problem
+            strange.append(problem)
+            place += len(text)
+            continue
         if match.lastgroup != "space":
-            found.append((str(match.lastgroup), match[0]))
+            found.append((str(match.lastgroup), match[0], place))
         place = match.end()
-    return [*found, ("end", "")]
+    return [*found, ("end", "", len(source))]
 
 
 _RAW = re.compile(r"(?P<raw>(?:[rR][bB]?|[bB][rR])(?:\"\"\"(?s:.)*?\"\"\"|'''(?s:.)*?'''|\"[^\"\n\r]*\"|'[^'\n\r]*'))")
@@ -91,12 +127,18 @@ def _raw(source: str, place: int) -> re.Match[str] | None:
 
 
 class _Parser:
-    def __init__(self, words: list[tuple[str, str]]) -> None:
+    def __init__(self, words: list[tuple[str, str, int]], optionals: bool) -> None:
         self.words = words
+        self.optionals = optionals
         self.place = 0
 
+    @property
+    def here(self) -> int:
+        """Where in the text the next token is."""
+        return self.words[self.place][2]
+
     def at(self, *texts: str) -> bool:
-        sort, text = self.words[self.place]
+        sort, text, _ = self.words[self.place]
         return sort in ("symbol", "word") and text in texts
 
     def skip(self, text: str) -> bool:
@@ -107,119 +149,153 @@ class _Parser:
 
     def expect(self, text: str) -> None:
         if not self.skip(text):
-            self.fail()
+            self.fail(text)
 
-    def fail(self) -> Unsupported:
-        sort, text = self.words[self.place]
-        raise Unsupported("unexpected end" if sort == "end" else f"unexpected {text!r}")
+    def fail(self, expected: str = "expression") -> SyntaxProblem:
+        sort, text, here = self.words[self.place]
+        raise SyntaxProblem("unexpected end" if sort == "end" else f"unexpected {text!r}", here, expected, text)
+
+    def refuse_optionals(self) -> None:
+        if not self.optionals:
+            raise SyntaxProblem("optional values are not supported", self.here)
 
     def expression(self) -> Node:
         test = self.either()
+        here = self.here
         if not self.skip("?"):
             return test
         then = self.either()
         self.expect(":")
-        return Call("_?_:_", (test, then, self.expression()))
+        return Call("_?_:_", (test, then, self.expression()), at=here)
 
     def either(self) -> Node:
-        left = self.both()
-        while self.skip("||"):
-            left = Call("_||_", (left, self.both()))
-        return left
+        return self.logic("||", self.both)
 
     def both(self) -> Node:
-        left = self.binary(0)
-        while self.skip("&&"):
-            left = Call("_&&_", (left, self.binary(0)))
-        return left
+        return self.logic("&&", lambda: self.binary(0))
+
+    def logic(self, operator: str, below: Callable[[], Node]) -> Node:
+        terms, places = [below()], []
+        while self.at(operator):
+            places.append(self.here)
+            self.place += 1
+            terms.append(below())
+        return _balanced(f"_{operator}_", terms, places)
 
     def binary(self, level: int) -> Node:
         below: Callable[[], Node] = self.unary if level == len(_LEVELS) - 1 else lambda: self.binary(level + 1)
         left = below()
         while self.at(*_LEVELS[level]):
-            operator = self.words[self.place][1]
+            _, operator, here = self.words[self.place]
             self.place += 1
-            left = Call(f"_{operator}_", (left, below()))
+            left = Call(f"_{operator}_", (left, below()), at=here)
         return left
 
     def unary(self) -> Node:
+        start = self.here
         for operator in ("!", "-"):
             count = 0
             while self.skip(operator):
                 count += 1
             if not count:
                 continue
-            sort, text = self.words[self.place]
-            if operator == "-" and sort == "number":
-                # The smallest int has no positive counterpart: the sign belongs to the number.
+            # The smallest int has no positive counterpart: the sign belongs to the number.
+            signed = operator == "-" or (self.at("-") and self.words[self.place + 1][0] == "number")
+            if signed and operator == "!":
                 self.place += 1
-                value = _number(text, negative=True)
-                operand = self.member(Literal(value))
-                count -= 1
+            sort, text, here = self.words[self.place]
+            if signed and sort == "number":
+                self.place += 1
+                value = _number(text, here, negative=True)
+                operand = self.member(Literal(value, here - 1))
+                count -= operator == "-"
             else:
                 operand = self.member(self.primary())
-            return operand if count % 2 == 0 else Call(f"{operator}_", (operand,))
+            return operand if count % 2 == 0 else Call(f"{operator}_", (operand,), at=start)
         return self.member(self.primary())
 
     def member(self, target: Node) -> Node:
         while True:
+            here = self.here
             if self.at("[?", ".?"):
-                raise Unsupported("optional values are not supported")
-            if self.skip("["):
-                target = Call("_[_]", (target, self.expression()))
+                self.refuse_optionals()
+            if self.skip("[") or self.skip("[?"):
+                operator = "_[_]" if self.words[self.place - 1][1] == "[" else "_[?_]"
+                if operator == "_[_]" and self.words[self.place][0] == "end":
+                    self.fail("index")
+                target = Call(operator, (target, self.expression()), at=here)
                 self.expect("]")
+            elif self.skip(".?"):
+                field_at = self.here
+                target = Call("_?._", (target, Literal(self.identifier(selected=True), field_at)), at=here)
             elif self.skip("."):
                 name = self.identifier(selected=True)
+                opened = self.here
                 if self.skip("("):
-                    target = Call(name, self.arguments(")"), target)
+                    target = Call(name, self.arguments(")"), target, opened)
                 else:
-                    target = Field(target, name)
+                    target = Field(target, name, here)
             elif self.at("{") and isinstance(target, (Name, Field)):
-                raise Unsupported("messages are not supported")
+                raise SyntaxProblem("messages are not supported", here)
             else:
                 return target
 
     def identifier(self, selected: bool = False) -> str:
-        sort, text = self.words[self.place]
+        sort, text, _ = self.words[self.place]
         if sort != "word" or (text in _CONSTANTS or text == "in") or (text in _RESERVED and not selected):
-            self.fail()
+            self.fail("IDENTIFIER" if selected else "expression")
         self.place += 1
         return text
 
     def primary(self) -> Node:
-        sort, text = self.words[self.place]
+        sort, text, here = self.words[self.place]
         if sort in ("number", "text", "raw") or text in _CONSTANTS:
             self.place += 1
-            readers: dict[str, Callable[[str], Any]] = {"number": _number, "text": _text, "raw": _text}
-            return Literal(readers[sort](text) if sort in readers else _CONSTANTS[text])
+            if sort == "number":
+                return Literal(_number(text, here), here)
+            return Literal(_text(text, here) if sort in ("text", "raw") else _CONSTANTS[text], here)
         if self.skip("("):
             inner = self.expression()
             self.expect(")")
             return inner
         if self.skip("["):
-            return Call("[]", self.arguments("]"))
+            return Call("[]", self.arguments("]"), at=here)
+        if self.at("[?"):
+            # These are two tokens at the start of a list: the bracket, and the mark of its first element.
+            self.words[self.place : self.place + 1] = [("symbol", "[", here), ("symbol", "?", here + 1)]
+            return self.primary()
         if self.skip("{"):
-            return Call("{}", self.entries())
+            return Call("{}", self.entries(), at=here)
         self.skip(".")
         name = self.identifier()
-        return Call(name, self.arguments(")")) if self.skip("(") else Name(name)
+        opened = self.here
+        return Call(name, self.arguments(")"), at=opened) if self.skip("(") else Name(name, here)
 
     def arguments(self, closing: str) -> tuple[Node, ...]:
         found: list[Node] = []
         while not self.skip(closing):
-            if self.at("?"):
-                raise Unsupported("optional values are not supported")
-            found.append(self.expression())
+            if closing == ")" and not found and self.words[self.place][0] == "end":
+                self.fail("argument")
+            found.append(self.perhaps_optional() if closing == "]" else self.expression())
             if not self.at(closing):
-                self.expect(",")
+                if not self.skip(","):
+                    self.fail(f"{closing},")
                 if closing == ")" and self.at(closing):
                     self.fail()
         return tuple(found)
 
+    def perhaps_optional(self) -> Node:
+        here = self.here
+        if not self.at("?"):
+            return self.expression()
+        self.refuse_optionals()
+        self.place += 1
+        return Call("?_", (self.expression(),), at=here)
+
     def entries(self) -> tuple[Node, ...]:
         found: list[Node] = []
         while not self.skip("}"):
-            found.append(self.expression())
+            found.append(self.perhaps_optional())
             self.expect(":")
             found.append(self.expression())
             if not self.at("}"):
@@ -227,14 +303,23 @@ class _Parser:
         return tuple(found)
 
 
-def _number(text: str, negative: bool = False) -> Any:
+def _balanced(function: str, terms: list[Node], places: list[int]) -> Node:
+    """A chain of `&&` or `||` as a tree that is no deeper than it has to be: people write long ones."""
+    if len(terms) == 1:
+        return terms[0]
+    half = len(terms) // 2
+    left = _balanced(function, terms[:half], places[: half - 1])
+    return Call(function, (left, _balanced(function, terms[half:], places[half:])), at=places[half - 1])
+
+
+def _number(text: str, at: int, negative: bool = False) -> Any:
     if re.fullmatch(r"0[xX][0-9a-fA-F]+[uU]?|[0-9]+[uU]?", text):
         unsigned = text[-1] in "uU"
         value = int(text.rstrip("uU"), 16 if text[:2] in ("0x", "0X") else 10)
         value = -value if negative else value
         low, high = (0, 1 << 64) if unsigned else (-(1 << 63), 1 << 63)
         if not low <= value < high or (unsigned and negative):
-            raise Unsupported(f"invalid {'uint' if unsigned else 'int'} literal {text!r}")
+            raise SyntaxProblem(f"invalid {'uint' if unsigned else 'int'} literal {text!r}", at - negative)
         return Uint(value) if unsigned else value
     return -float(text) if negative else float(text)
 
@@ -246,7 +331,14 @@ _ESCAPE = re.compile(
 _CHARACTERS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
-def _text(text: str) -> str | bytes:
+def _text(text: str, at: int) -> str | bytes:
+    try:
+        return _unquoted(text)
+    except Unsupported as error:
+        raise SyntaxProblem(str(error), at) from None
+
+
+def _unquoted(text: str) -> str | bytes:
     prefix = re.match(r"[rRbB]*", text)
     letters = (prefix[0] if prefix else "").lower()
     body = text[len(letters) :]

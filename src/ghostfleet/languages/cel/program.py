@@ -11,6 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ghostfleet.core.errors import shortened
+from ghostfleet.languages.budget import (
+    BUDGET,
+    LONGEST_EXPRESSION,
+    UNLIMITED,
+    BudgetExceeded,
+    Strikes,
+    bounded_source,
+    steps_for,
+)
 from ghostfleet.languages.cel.compiler import Names, compile_node
 from ghostfleet.languages.cel.parser import parse
 from ghostfleet.languages.cel.values import CelError
@@ -22,42 +32,51 @@ __all__ = ["Program", "compile_cel"]
 class Program:
     """A compiled expression."""
 
-    __slots__ = ("_show", "_value", "_variables", "text")
+    __slots__ = ("_show", "_steps", "_strikes", "_value", "_variables", "text")
 
-    def __init__(self, text: str, variables: Sequence[str], show: Callable[[Any], Any] | None) -> None:
+    def __init__(self, text: str, variables: Sequence[str], show: Callable[[Any], Any] | None, place: str) -> None:
         self.text = text
         self._show = show
         self._variables = tuple(variables)
-        self._value = compile_node(parse(text), Names(["", *variables])).value
+        self._value = compile_node(parse(bounded_source(text, LONGEST_EXPRESSION)), Names(["", *variables])).value
+        self._steps = steps_for(text)
+        self._strikes = Strikes("cel", text, place, self._steps)
 
     def evaluate(self, now: int = 0, /, **variables: Any) -> Any:
         """The value at a time in microseconds; CelError if there is none."""
         values = [variables[name] for name in self._variables]
         if self._show is not None:
             values = [self._show(value) for value in values]
+        BUDGET.limit = BUDGET.steps + self._steps
         try:
             return self._value([now, *values])
         except CelError:
             raise
-        except RecursionError:
-            raise CelError("nested too deeply") from None
+        except (BudgetExceeded, RecursionError) as error:
+            told = self._strikes.told(error)
+            if self._strikes.out:
+                self._value = self._strikes.refuse
+            raise told from None
         except (ValueError, ArithmeticError) as error:
             raise CelError(f"out of range: {error}") from None
+        finally:
+            BUDGET.limit = UNLIMITED
 
     def __repr__(self) -> str:
         return f"Program({self.text!r})"
 
 
 def compile_cel(
-    text: str, variables: Sequence[str] = ("self",), *, show: Callable[[Any], Any] | None = None
+    text: str, variables: Sequence[str] = ("self",), *, show: Callable[[Any], Any] | None = None, place: str = ""
 ) -> Program:
     """An expression, compiled; Unsupported names what is wrong with it, or not supported.
 
-    `show` says how the values of variables look to the expression, where they are not plain JSON.
+    `show` says how the values of variables look to the expression, where they are not plain JSON. The place is where
+    the text stands, for messages about its budget.
     """
     try:
-        return Program(text, variables, show)
+        return Program(text, variables, show, place)
     except Unsupported as error:
-        raise Unsupported(f"cel {text!r}: {error}") from None
+        raise Unsupported(f"cel {shortened(text)!r}: {error}") from None
     except RecursionError:
-        raise Unsupported(f"cel {text!r}: nested too deeply") from None
+        raise Unsupported(f"cel {shortened(text)!r}: nested too deeply") from None

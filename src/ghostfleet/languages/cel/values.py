@@ -12,10 +12,22 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ghostfleet.core import quantity
+from ghostfleet.languages.budget import BUDGET, CHUNK
 from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.languages.gotimes import Time, format_time
 
-__all__ = ["CelError", "Duration", "Quantity", "Timestamp", "TypeName", "Uint", "equal", "no_overload", "type_name"]
+__all__ = [
+    "TYPE_NAMES",
+    "CelError",
+    "Duration",
+    "Quantity",
+    "Timestamp",
+    "TypeName",
+    "Uint",
+    "equal",
+    "no_overload",
+    "type_name",
+]
 
 _SECOND = 1_000_000_000
 _EPOCH = datetime(1970, 1, 1)
@@ -86,7 +98,8 @@ class TypeName:
         return self.name
 
 
-_NAMES: dict[type, str] = {
+#: what the types of values are called
+TYPE_NAMES: dict[type, str] = {
     bool: "bool",
     int: "int",
     Uint: "uint",
@@ -104,7 +117,7 @@ _NAMES: dict[type, str] = {
 
 
 def type_name(value: Any) -> str:
-    return _NAMES.get(type(value), "object")
+    return TYPE_NAMES.get(type(value), "object")
 
 
 def no_overload(what: str, *values: Any) -> CelError:
@@ -118,8 +131,14 @@ _NUMBERS = (int, Uint, float)
 def equal(left: Any, right: Any) -> bool:
     """`==`: numbers are compared whatever their types; values of different types are not equal."""
     kind, other = type(left), type(right)
+    if kind is str:
+        if len(left) >= CHUNK:
+            BUDGET.handle(len(left))
+        return other is str and bool(left == right)
     if kind in _NUMBERS and other in _NUMBERS:
         return bool(left == right)
+    if kind is other and (kind is list or kind is dict):
+        BUDGET.step(1 + len(left) // 2)
     if kind is list and other is list:
         return len(left) == len(right) and all(map(equal, left, right))
     if kind is dict and other is dict:

@@ -10,8 +10,9 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from ghostfleet.core.yamltext import emit
+from ghostfleet.languages.budget import BUDGET, CHUNK
 from ghostfleet.languages.gotemplate.fmt import sprint, sprintf, sprintln
-from ghostfleet.languages.gotemplate.functions import Function, as_function
+from ghostfleet.languages.gotemplate.functions import Function, as_function, charged
 from ghostfleet.languages.gotemplate.values import (
     MISSING,
     Int,
@@ -49,6 +50,8 @@ def index_of(item: Any, *indexes: Any) -> Any:
                 raise TemplateError(f"value has type {type_name(index)}; should be string")
             item = item.get(index)
         elif kind is list or isinstance(item, str):
+            if kind is not list:
+                BUDGET.handle(len(item))
             whole = item if kind is list else number_text(item).encode()
             place = _place(index, len(whole))
             if place == len(whole):
@@ -66,7 +69,9 @@ def length_of(item: Any) -> Int:
     if kind in ("slice", "map"):
         return Int(len(item))
     if kind == "string":
-        return Int(len(number_text(item).encode()))
+        text = number_text(item)
+        BUDGET.handle(len(text))
+        return Int(len(text.encode()))
     raise TemplateError(f"len of type {type_name(item)}")
 
 
@@ -78,6 +83,8 @@ def equal(first: Any, *others: Any) -> bool:
 
 
 def _equal(first: Any, other: Any) -> bool:
+    if type(first) is str:
+        BUDGET.handle(len(first))
     kind, other_kind = kind_of(first), kind_of(other)
     if kind == "invalid" or other_kind == "invalid":
         return kind == other_kind
@@ -97,7 +104,9 @@ def less(first: Any, other: Any) -> bool:
     if kind != other_kind:
         raise TemplateError(f"incompatible types for comparison: {type_name(first)} and {type_name(other)}")
     if kind == "string":
-        return number_text(first).encode() < number_text(other).encode()
+        text = number_text(first)
+        BUDGET.handle(len(text))
+        return text.encode() < number_text(other).encode()
     return bool(first < other)
 
 
@@ -117,6 +126,7 @@ _SCRIPT = {"\\": "\\\\", "'": "\\'", '"': '\\"', "<": "\\u003C", ">": "\\u003E",
 
 
 def _script(text: str) -> str:
+    BUDGET.step(len(text) // 8)
     return "".join(_SCRIPT.get(one) or (one if one.isprintable() else f"\\u{ord(one):04X}") for one in text)
 
 
@@ -127,7 +137,7 @@ _MOST_QUOTED = 900
 @lru_cache(maxsize=4096)
 def _quoted_text(value: str) -> str:
     text = json_text(value)
-    if not (value.isascii() and value.isprintable() and len(value) <= _MOST_QUOTED):
+    if not (value.isascii() and value.isprintable()):
         return text
     made = Quoted(text)
     made.value = value
@@ -137,15 +147,24 @@ def _quoted_text(value: str) -> str:
 def quoted(value: Any) -> str:
     """KWOK's Quote: a JSON text, in quotes whatever the value is."""
     if type(value) is str:
-        return _quoted_text(value)
+        if len(value) < CHUNK:
+            return _quoted_text(value)
+        BUDGET.handle(len(value))
+        return _quoted_text(value) if len(value) <= _MOST_QUOTED else json_text(value)
     text = json_text(unsized(value) if not is_data_number(value) else value)
     return text if text[0] == '"' else quote(text)
 
 
 def as_yaml(value: Any, *indent: Any) -> str:
     """KWOK's YAML: the value as YAML, and with an indent on lines of its own, so many levels in."""
-    text = emit(unsized(value))
+    before = BUDGET.steps
+    plain = unsized(value)
+    # Writing YAML takes ten times as long as going through the value.
+    BUDGET.step(10 * (BUDGET.steps - before))
+    text = emit(plain)
+    BUDGET.handle(len(text))
     if len(indent) == 1 and indent[0] > 0:
+        BUDGET.handle((text.count("\n") + 1) * indent[0] * 2)
         return f"\n{text}".replace("\n", "\n" + " " * (indent[0] * 2))
     return text
 
@@ -172,8 +191,10 @@ def node_conditions() -> list[dict[str, Any]]:
     ]
 
 
+#: these work on no more than they name
+_LIGHT = frozenset(("index", "len", "not", "eq", "ne", "lt", "le", "gt", "ge", "Quote", "NodeConditions"))
 BUILTINS: dict[str, Function] = {
-    name: as_function(name, signature, call)
+    name: (as_function if name in _LIGHT else charged)(name, signature, call)
     for name, signature, call in (
         ("html", "a*", lambda *values: _plain(values).translate(_HTML)),
         ("js", "a*", lambda *values: _script(_plain(values))),

@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from ghostfleet.languages.budget import BUDGET
 from ghostfleet.languages.gotemplate.fmt import printed
-from ghostfleet.languages.gotemplate.functions import Function, as_function
+from ghostfleet.languages.gotemplate.functions import Function, charged
 from ghostfleet.languages.gotemplate.numbers import to_int
 from ghostfleet.languages.gotemplate.values import (
     Float,
@@ -42,6 +43,8 @@ def _same(left: Any, right: Any) -> bool:
         return number_text(left) == number_text(right)
     if type(left) is not type(right) and not (isinstance(left, str) and isinstance(right, str)):
         return False
+    if type(left) is list or type(left) is dict:
+        BUDGET.step(1 + len(left))
     if type(left) is list:
         return len(left) == len(right) and all(map(_same, left, right))
     if type(left) is dict:
@@ -50,6 +53,7 @@ def _same(left: Any, right: Any) -> bool:
 
 
 def _among(value: Any, others: list[Any]) -> bool:
+    BUDGET.step(len(others))
     return any(_same(value, other) for other in others)
 
 
@@ -79,6 +83,7 @@ def _unset(target: dict[str, Any], key: str) -> dict[str, Any]:
 def _merged(overwrite: bool) -> Callable[..., dict[str, Any]]:
     def merge(target: dict[str, Any], *sources: dict[str, Any]) -> dict[str, Any]:
         for source in sources:
+            BUDGET.step(1 + len(source))
             for key, value in source.items():
                 old = target.get(key)
                 if type(old) is dict and type(value) is dict:
@@ -131,7 +136,9 @@ def _text_slice(value: Any, *places: Any) -> str:
 
 
 def _concatenated(*lists: Any) -> list[Any]:
-    return [one for part in lists for one in _list(part, "concat")]
+    for part in lists:
+        BUDGET.handle(len(_list(part, "concat")))
+    return [one for part in lists for one in part]
 
 
 def _chunks(size: int, value: Any) -> list[list[Any]]:
@@ -146,6 +153,7 @@ def _has(wanted: Any, value: Any) -> bool:
 
 
 def _from_json(text: str, strict: bool = False) -> Any:
+    BUDGET.step(len(text) // 8)
     try:
         return json.loads(text, parse_int=Float, parse_float=Float)
     except ValueError as error:
@@ -223,4 +231,4 @@ _MUST = "append push prepend first last rest initial reverse uniq compact withou
 for _name in _MUST.split():
     _TABLE[f"must{_name[0].upper()}{_name[1:]}"] = _TABLE[_name]
 
-COLLECTIONS: dict[str, Function] = {name: as_function(name, *entry) for name, entry in _TABLE.items()}
+COLLECTIONS: dict[str, Function] = {name: charged(name, *entry) for name, entry in _TABLE.items()}

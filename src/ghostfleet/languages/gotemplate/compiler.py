@@ -4,6 +4,9 @@ A *step* carries out a part: it appends pieces of text to the output. An *expres
 *frame*, the list of variables of the template that is being carried out, and the *dot*. The first slot of a frame holds
 the functions of the surroundings, the second one `$`; every other variable has a slot of its own, known at compile
 time.
+
+Every sequence of parts is charged for as a whole before it is carried out: a step for each word in it, and for each
+piece of `CHUNK` characters of its text.
 """
 
 from __future__ import annotations
@@ -11,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ghostfleet.languages.budget import BUDGET, CHUNK, BudgetExceeded
 from ghostfleet.languages.gotemplate.fmt import printed
 from ghostfleet.languages.gotemplate.functions import Function, checked, constant, made
 from ghostfleet.languages.gotemplate.loops import Break, Frame, Step, continues, continuing, items, leaving
 from ghostfleet.languages.gotemplate.methods import field_of
 from ghostfleet.languages.gotemplate.syntax import Action, Branch, Invocation, Leave, Operand, Part, Pipeline, Text
-from ghostfleet.languages.gotemplate.values import MISSING, TemplateError, is_true
+from ghostfleet.languages.gotemplate.values import MISSING, Quoted, TemplateError, is_true
 
 __all__ = ["FUNCTIONS", "ROOT", "compile_parts"]
 
@@ -53,6 +57,8 @@ class _Compiler:
         self.templates = templates
         self.slots = 2
         self.names = [("$", ROOT)]
+        #: words of the sequence that is being compiled
+        self.words = 0
 
     def slot(self, name: str) -> int:
         return next(slot for known, slot in reversed(self.names) if known == name)
@@ -67,15 +73,23 @@ class _Compiler:
     def sequence(self, parts: tuple[Part, ...]) -> Step:
         pairs: list[tuple[str, Step]] = []
         text = ""
+        outer, self.words = self.words, 1
+        size = 0
         for part in parts:
             if isinstance(part, Text):
                 text += part.text
+                size += len(part.text)
             else:
                 pairs.append((text, self.part(part)))
                 text = ""
         rest = text
+        weight = self.words + size // CHUNK
+        self.words = outer
 
         def run(frame: Frame, dot: Any, out: list[str]) -> None:
+            BUDGET.steps += weight
+            if BUDGET.steps > BUDGET.limit:
+                BUDGET.exceeded()
             for before, step in pairs:
                 if before:
                     out.append(before)
@@ -109,7 +123,14 @@ class _Compiler:
 
         def show(frame: Frame, dot: Any, out: list[str]) -> None:
             value = value_of(frame, dot)
-            out.append(value if isinstance(value, str) else "<no value>" if value is MISSING else printed(value))
+            if type(value) is Quoted:
+                # It was charged for when it was made.
+                out.append(value)
+                return
+            text = value if isinstance(value, str) else "<no value>" if value is MISSING else printed(value)
+            if len(text) >= CHUNK:
+                BUDGET.handle(len(text))
+            out.append(text)
 
         return show
 
@@ -144,8 +165,8 @@ class _Compiler:
             body = continuing(body)
 
         def run(frame: Frame, dot: Any, out: list[str]) -> None:
-            pairs = items(value_of(frame, dot), len(slots))
-            if not pairs:
+            count, pairs = items(value_of(frame, dot), len(slots))
+            if not count:
                 otherwise(frame, dot, out)
                 return
             try:
@@ -169,10 +190,12 @@ class _Compiler:
                 raise TemplateError(f"template {name!r} not defined")
             slots, step = templates[name]
             inner = value_of(frame, dot)
+            BUDGET.enter()
             try:
+                BUDGET.handle(slots)
                 step([frame[FUNCTIONS], inner, *[MISSING] * (slots - 2)], inner, out)
-            except RecursionError:
-                raise TemplateError("exceeded maximum template depth") from None
+            finally:
+                BUDGET.leave()
 
         return run
 
@@ -202,6 +225,7 @@ class _Compiler:
     def first(self, operands: tuple[Operand, ...]) -> Expression:
         """The first command of a pipeline, which nothing is piped into."""
         word = operands[0]
+        self.words += len(operands)
         if word.fields and len(operands) == 1:
             return self.plain_fields(word)
         command = self.command(operands)
@@ -209,6 +233,7 @@ class _Compiler:
 
     def command(self, operands: tuple[Operand, ...]) -> Command:
         word, arguments = operands[0], operands[1:]
+        self.words += len(operands)
         if word.sort == "function" and not word.fields:
             return self.call(word.value, arguments)
         if word.fields:
@@ -287,6 +312,8 @@ class _Compiler:
         if name in self.provided:
             return self.provided_call(self.provided[name], operands)
         function = self.functions[name]
+        if not operands and len(function.signature) == 1:
+            return _piped(function)
         arguments = [self.argument(operand, function.letter(place)) for place, operand in enumerate(operands)]
         call = function.call
         return _called(function, arguments, lambda _, values: call(*values))
@@ -318,6 +345,24 @@ class _Compiler:
         return run
 
 
+def _piped(function: Function) -> Command:
+    """A function of one argument, which comes through the pipe: `x | Quote`."""
+    name, call, letter, alone = function.name, function.call, function.letter(0), function.misfit(0)
+
+    def run(_: Frame, __: Any, final: Any) -> Any:
+        if final is _NO_FINAL:
+            raise TemplateError(alone)
+        value = checked(final, letter)
+        try:
+            return call(value)
+        except BudgetExceeded:
+            raise
+        except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+            raise TemplateError(f"error calling {name}: {error}") from error
+
+    return run
+
+
 def _called(function: Function, arguments: list[Expression], call: Callable[[Frame, list[Any]], Any]) -> Command:
     name, last = function.name, function.letter(len(arguments))
     alone, piped = function.misfit(len(arguments)), function.misfit(len(arguments) + 1)
@@ -334,6 +379,8 @@ def _called(function: Function, arguments: list[Expression], call: Callable[[Fra
             values.append(checked(final, last))
         try:
             return call(frame, values)
+        except BudgetExceeded:
+            raise
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
             raise TemplateError(f"error calling {name}: {error}") from error
 

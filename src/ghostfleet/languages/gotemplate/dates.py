@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ghostfleet.core.durations import format_duration, parse_duration
-from ghostfleet.languages.gotemplate.functions import Function, as_function
+from ghostfleet.languages.gotemplate.functions import Function, charged
 from ghostfleet.languages.gotemplate.values import Int64, TemplateError, kind_of
 from ghostfleet.languages.gotimes import Time, format_time, in_zone, parse_time
 
@@ -121,4 +121,4 @@ def dates(now: Callable[[], Time]) -> dict[str, Function]:
         "mustToDate": ("ss", _strict_date),
         "unixEpoch": ("t", lambda time: str(time.nanoseconds // _SECOND)),
     }
-    return {name: as_function(name, *entry) for name, entry in table.items()}
+    return {name: charged(name, *entry) for name, entry in table.items()}

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ghostfleet.languages.budget import BUDGET
 from ghostfleet.languages.gotemplate.values import (
     MISSING,
     Float,
@@ -39,12 +40,20 @@ def printed(value: Any) -> str:
     if kind is bool:
         return "true" if value else "false"
     if kind is list:
-        return f"[{' '.join(map(printed, value))}]"
+        BUDGET.step(1 + len(value))
+        return f"[{' '.join(map(_printed_part, value))}]"
     if kind is dict:
-        return f"map[{' '.join(f'{key}:{printed(value[key])}' for key in sorted(value))}]"
+        BUDGET.step(1 + 2 * len(value))
+        return f"map[{' '.join(f'{key}:{_printed_part(value[key])}' for key in sorted(value))}]"
     if kind is Float:
         return format_float(value)
     return number_text(value) if is_data_number(value) else str(value)
+
+
+def _printed_part(value: Any) -> str:
+    text = printed(value)
+    BUDGET.handle(len(text))
+    return text
 
 
 def go_syntax(value: Any) -> str:
@@ -54,6 +63,8 @@ def go_syntax(value: Any) -> str:
         return "<nil>"
     if kind == "string":
         return quote(number_text(value))
+    if kind == "slice" or kind == "map":
+        BUDGET.step(1 + 2 * len(value))
     if kind == "slice":
         return f"[]interface {{}}{{{', '.join(map(_inner_syntax, value))}}}"
     if kind == "map":
@@ -68,17 +79,17 @@ def _inner_syntax(value: Any) -> str:
 
 def sprint(values: list[Any]) -> str:
     """`fmt.Sprint`: a space between two values of which neither is a text."""
-    made = ""
+    pieces: list[str] = []
     after_text = True
     for value in values:
         is_text = kind_of(value) == "string"
-        made += ("" if is_text or after_text else " ") + printed(value)
+        pieces += ["" if is_text or after_text else " ", _printed_part(value)]
         after_text = is_text
-    return made
+    return "".join(pieces)
 
 
 def sprintln(values: list[Any]) -> str:
-    return " ".join(map(printed, values)) + "\n"
+    return " ".join(map(_printed_part, values)) + "\n"
 
 
 @dataclass(slots=True)
@@ -90,12 +101,23 @@ class _Style:
     precision: int | None = None
 
     def padded(self, text: str, zeros: bool = False) -> str:
+        BUDGET.handle(self.width)
         if "-" in self.flags:
             return text.ljust(self.width)
         if zeros and "0" in self.flags:
             sign = text[:1] if text[:1] in ("+", "-", " ") else ""
             return sign + text[len(sign) :].rjust(self.width - len(sign), "0")
         return text.rjust(self.width, "0" if "0" in self.flags and not zeros else " ")
+
+
+#: the largest width and precision of Go
+_LARGEST = 1_000_000
+
+
+def _too_large(directive: re.Match[str]) -> bool:
+    return any(
+        digits and digits != "*" and (len(digits) > 7 or int(digits) > _LARGEST) for digits in directive.group(3, 5)
+    )
 
 
 def sprintf(format: str, values: list[Any]) -> str:
@@ -110,7 +132,11 @@ class _Printing:
         self.reordered = False
 
     def whole(self, format: str) -> str:
-        made = _DIRECTIVE.sub(self.directive, format)
+        large = next((found for found in _DIRECTIVE.finditer(format) if _too_large(found)), None)
+        # Go gives up on the rest of a format where a width or a precision is too large for it.
+        made = _DIRECTIVE.sub(self.directive, format if large is None else format[: large.start()])
+        if large is not None:
+            made += "%!(NOVERB)"
         rest = self.values[self.next :]
         if rest and not self.reordered:
             shown = ", ".join("<nil>" if value is None else f"{type_name(value)}={printed(value)}" for value in rest)
@@ -119,6 +145,7 @@ class _Printing:
 
     def directive(self, match: re.Match[str]) -> str:
         flags, at_width, width, at_precision, precision, at_value, verb = match.groups()
+        BUDGET.step()
         complaint = ""
         good = self.jump(at_width) if at_width and (width == "*" or verb) else True
         style = _Style(flags)
@@ -144,7 +171,7 @@ class _Printing:
 
     def jump(self, place: str) -> bool:
         self.reordered = True
-        if not 1 <= int(place) <= len(self.values):
+        if len(place) > 9 or not 1 <= int(place) <= len(self.values):
             return False
         self.next = int(place) - 1
         return True
@@ -153,7 +180,7 @@ class _Printing:
         """The argument that a star asks for."""
         value = self.values[self.next] if self.next < len(self.values) else None
         self.next += 1
-        return (int(value), True) if isinstance(value, Int) and abs(value) <= 1_000_000 else (0, False)
+        return (int(value), True) if isinstance(value, Int) and abs(value) <= _LARGEST else (0, False)
 
     def printed(self, verb: str, style: _Style, good: bool) -> str:
         if verb == "%":
@@ -173,6 +200,8 @@ def _formatted(value: Any, verb: str, style: _Style) -> str:
     if verb == "v" and "#" in style.flags:
         return style.padded(go_syntax(value))
     kind = kind_of(value)
+    if kind == "slice" or kind == "map":
+        BUDGET.step(1 + 2 * len(value))
     if value is None or value is MISSING:
         return style.padded("<nil>") if verb == "v" else f"%!{verb}(<nil>)"
     if kind == "slice":
@@ -197,6 +226,7 @@ def _boolean(value: bool, verb: str, style: _Style) -> str | None:
 
 def _text(value: Any, verb: str, style: _Style) -> str | None:
     text = number_text(value)
+    BUDGET.handle(4 * len(text))
     if verb in "xX":
         raw = text.encode() if style.precision is None else text.encode()[: style.precision]
         shown = raw.hex(" ") if " " in style.flags else raw.hex()
@@ -224,6 +254,7 @@ def _integer(value: int, verb: str, style: _Style) -> str | None:
         return None
     digits = format(abs(value), _BASES[verb])
     if style.precision is not None:
+        BUDGET.handle(style.precision)
         digits = digits.rjust(style.precision, "0")
         if style.precision == 0 and value == 0:
             digits = ""
@@ -257,6 +288,7 @@ def _float(value: float, verb: str, style: _Style) -> str | None:
     if verb not in forms:
         return None
     usual = -1 if forms[verb] == "g" else 6
+    BUDGET.handle(8 * (style.precision or 0))
     text = format_float(value, forms[verb], usual if style.precision is None else style.precision)
     if verb in "GE":
         text = text.upper()

@@ -13,11 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ghostfleet.languages.budget import BUDGET
 from ghostfleet.languages.gotemplate.literals import Number
 from ghostfleet.languages.gotemplate.values import MISSING, Float, Int, Quoted, TemplateError, type_name
 from ghostfleet.languages.gotimes import Time
 
-__all__ = ["Function", "as_function", "checked", "constant", "from_python", "made"]
+__all__ = ["Function", "as_function", "charged", "checked", "constant", "from_python", "made"]
 
 _GO_NAMES = {"s": "string", "i": "int", "f": "float64", "b": "bool", "m": "map[string]interface {}", "t": "time.Time"}
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -62,6 +63,21 @@ class Function:
 
 def as_function(name: str, signature: str, call: Callable[..., Any]) -> Function:
     return Function(name, signature, call)
+
+
+def charged(name: str, signature: str, call: Callable[..., Any]) -> Function:
+    """A function that is charged for the texts and lists that it is given, and for what it makes of them."""
+
+    def run(*values: Any) -> Any:
+        for value in values:
+            if isinstance(value, str | list | dict):
+                BUDGET.handle(len(value))
+        made = call(*values)
+        if isinstance(made, str | list | dict):
+            BUDGET.handle(len(made))
+        return made
+
+    return Function(name, signature, run)
 
 
 def from_python(name: str, call: Callable[..., Any]) -> Function:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from ghostfleet.core.errors import shortened
+from ghostfleet.languages.budget import BUDGET
 from ghostfleet.languages.gotemplate.fmt import printed
 from ghostfleet.languages.gotemplate.syntax import Branch, Leave, Part
 from ghostfleet.languages.gotemplate.values import MISSING, Int, TemplateError
@@ -56,16 +58,18 @@ def continuing(body: Step) -> Step:
     return run
 
 
-def items(value: Any, variables: int) -> list[tuple[Any, Any]]:
-    """What a range goes through: pairs of index or key and element."""
+def items(value: Any, variables: int) -> tuple[int, Iterable[tuple[Any, Any]]]:
+    """What a range goes through: how many pairs of index or key and element, and these one by one."""
     if type(value) is list:
-        return [(Int(place), element) for place, element in enumerate(value)]
+        BUDGET.step(len(value) // 8)
+        return len(value), [(Int(place), element) for place, element in enumerate(value)]
     if type(value) is dict:
-        return [(key, value[key]) for key in sorted(value)]
+        BUDGET.step(len(value))
+        return len(value), [(key, value[key]) for key in sorted(value)]
     if isinstance(value, Int):
         if variables > 1:
             raise TemplateError(f"can't use {value} to iterate over more than one variable")
-        return [(MISSING, type(value)(number)) for number in range(value)]
+        return max(0, value), ((MISSING, type(value)(number)) for number in range(value))
     if value is MISSING or value is None:
-        return []
-    raise TemplateError(f"range can't iterate over {printed(value)}")
+        return 0, ()
+    raise TemplateError(f"range can't iterate over {shortened(printed(value))}")

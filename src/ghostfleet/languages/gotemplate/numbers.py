@@ -11,8 +11,9 @@ from collections.abc import Callable
 from decimal import Context, Decimal
 from typing import Any
 
+from ghostfleet.languages.budget import BUDGET
 from ghostfleet.languages.gotemplate.fmt import printed
-from ghostfleet.languages.gotemplate.functions import Function, as_function
+from ghostfleet.languages.gotemplate.functions import Function, charged
 from ghostfleet.languages.gotemplate.literals import integer
 from ghostfleet.languages.gotemplate.values import Float, Int, Int64, TemplateError, kind_of, number_text
 from ghostfleet.languages.govalues import truncated
@@ -69,7 +70,9 @@ def _rest(left: int, right: int) -> Int64:
 def _range(start: int, stop: int, step: int) -> list[Int]:
     if (stop < start and step >= 0) or (stop >= start and step <= 0):
         return []
-    return [Int(number) for number in range(start, stop, step)]
+    numbers = range(start, stop, step)
+    BUDGET.step(len(numbers) // 4)
+    return [Int(number) for number in numbers]
 
 
 def _sequence(*numbers: int) -> str:
@@ -116,7 +119,10 @@ def _divided(left: Decimal, right: Decimal) -> Decimal:
 
 
 def _product(first: Any, *rest: Any) -> Int64:
-    return wrapped(math.prod(map(to_int, (first, *rest))))
+    made = wrapped(to_int(first))
+    for value in rest:
+        made = wrapped(made * to_int(value))
+    return made
 
 
 def _from_octal(value: Any) -> Int64:
@@ -153,4 +159,4 @@ _TABLE: dict[str, tuple[str, Callable[..., Any]]] = {
     "round": ("aif*", _rounded),
 }
 
-NUMBERS: dict[str, Function] = {name: as_function(name, *entry) for name, entry in _TABLE.items()}
+NUMBERS: dict[str, Function] = {name: charged(name, *entry) for name, entry in _TABLE.items()}

@@ -44,6 +44,7 @@ _TOKEN = re.compile(
     r"|(?P<word>\w+)"
     r"|(?P<symbol>[=|(),])"
 )
+_SPACES = re.compile(r"[ \t\r\n]*")
 _KEYWORDS = frozenset(["block", "break", "continue", "define", "else", "end", "if", "range", "template", "with"])
 _CLOSES = re.compile(r"[ \t\r\n]-\}\}|\}\}")
 _AFTER_WORD = re.compile(r"[ \t\r\n.,|:)(]|\}\}|$")
@@ -141,8 +142,8 @@ class _Parser:
     def close(self, match: re.Match[str]) -> None:
         self.place = match.end()
         if match[0] != "}}":
-            rest = self.source[self.place :]
-            self.place += len(rest) - len(rest.lstrip(_SPACE))
+            space = _SPACES.match(self.source, self.place)
+            self.place = space.end() if space else self.place
 
     def action_words(self) -> None:
         depth = 0

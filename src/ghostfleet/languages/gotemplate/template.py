@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ghostfleet.languages.errors import Unsupported
+from ghostfleet.languages.budget import (
+    BUDGET,
+    LONGEST_TEMPLATE,
+    STEPS,
+    UNLIMITED,
+    BudgetExceeded,
+    Strikes,
+    bounded_source,
+)
+from ghostfleet.languages.errors import EvaluationError, Unsupported
 from ghostfleet.languages.gotemplate.builtins import BUILTINS
 from ghostfleet.languages.gotemplate.collections import COLLECTIONS, MUTATING
 from ghostfleet.languages.gotemplate.compiler import ROOT, compile_parts
@@ -33,10 +42,10 @@ _LOGIC = ("and", "or")
 class Template:
     """A compiled template."""
 
-    __slots__ = ("_functions", "_main", "_mutates", "_now", "_slots", "known", "text")
+    __slots__ = ("_functions", "_main", "_mutates", "_now", "_slots", "_strikes", "known", "text")
 
-    def __init__(self, text: str, functions: Mapping[str, Callable[..., Any]]) -> None:
-        self.text = text
+    def __init__(self, text: str, functions: Mapping[str, Callable[..., Any]], place: str) -> None:
+        self.text = bounded_source(text, LONGEST_TEMPLATE)
         #: what is remembered about renderings, for those who read them
         self.known: dict[Any, Any] = {}
         self._functions = functions
@@ -49,6 +58,8 @@ class Template:
             templates[name] = compile_parts(parts, library, provided, templates)
         self._slots, self._main = templates[""]
         self._mutates = any(name in text for name in MUTATING)
+        # A template is many lines; the place alone tells which one it is.
+        self._strikes = Strikes("template", "" if place else text, place)
 
     def _time(self) -> Time:
         assert self._now is not None
@@ -61,11 +72,25 @@ class Template:
         data = _copied(data) if self._mutates else data
         out: list[str] = []
         frame = [functions, MISSING if data is None else data, *[MISSING] * (self._slots - 2)]
+        BUDGET.limit, BUDGET.depth = BUDGET.steps + STEPS, 0
         try:
             self._main(frame, frame[ROOT], out)
-        except RecursionError:
-            raise TemplateError("exceeded maximum template depth") from None
+        except (BudgetExceeded, RecursionError) as error:
+            raise self.exceeded(error) from None
+        except EvaluationError:
+            raise
+        except (ValueError, ArithmeticError, LookupError, TypeError) as error:
+            raise TemplateError(str(error)) from None
+        finally:
+            BUDGET.limit = UNLIMITED
         return out
+
+    def exceeded(self, error: BudgetExceeded | RecursionError) -> BudgetExceeded:
+        """The error of a template that goes over its budget, or whose text does when it is read."""
+        told = self._strikes.told(error)
+        if self._strikes.out:
+            self._main = self._strikes.refuse
+        return told
 
     def render(self, data: Any, functions: Mapping[str, Callable[..., Any]] | None = None) -> str:
         """The text for some data. The functions are those of compilation, unless others of the same names are given."""
@@ -75,10 +100,13 @@ class Template:
         return f"Template({self.text!r})"
 
 
-def compile_template(text: str, functions: Mapping[str, Callable[..., Any]] | None = None) -> Template:
-    """A template, compiled; Unsupported names what is wrong with it, or not supported."""
+def compile_template(text: str, functions: Mapping[str, Callable[..., Any]] | None = None, place: str = "") -> Template:
+    """A template, compiled; Unsupported names what is wrong with it, or not supported.
+
+    The place is where the text stands, for messages about its budget.
+    """
     try:
-        return Template(text, functions or {})
+        return Template(text, functions or {}, place)
     except RecursionError:
         raise Unsupported("template: nested too deeply") from None
 

@@ -11,15 +11,17 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from ghostfleet.core.goregex import GoMatch, GoRegex, RegexError, compile_regex, quote_meta
+from ghostfleet.core.errors import shortened
+from ghostfleet.core.goregex import GoMatch, GoRegex, RegexError, quote_meta
+from ghostfleet.languages.budget import BUDGET
 from ghostfleet.languages.gotemplate.fmt import printed
-from ghostfleet.languages.gotemplate.functions import Function, as_function
+from ghostfleet.languages.gotemplate.functions import Function, charged
 from ghostfleet.languages.gotemplate.values import Int, TemplateError, type_name
 from ghostfleet.languages.govalues import quote
+from ghostfleet.languages.regexes import compiled, found_in
 
 __all__ = ["TEXTS", "texts_of"]
 
-_MOST_CHARACTERS = 1 << 26
 _GO_SPACE = " \t\n\v\f\r\x85\xa0"
 
 
@@ -27,6 +29,8 @@ def texts_of(value: Any) -> list[str]:
     """A list as texts; what is null is left out."""
     if value is None:
         return []
+    if type(value) is list:
+        BUDGET.step(len(value) // 2)
     return [printed(one) for one in (value if type(value) is list else [value]) if one is not None]
 
 
@@ -56,18 +60,21 @@ def _substring(start: int, end: int, text: str) -> str:
 
 
 def _repeated(count: int, text: str) -> str:
-    if count < 0 or count * len(text) > _MOST_CHARACTERS:
-        raise TemplateError(f"expected no negative and no huge count to repeat a text, found {count}")
+    if count < 0:
+        raise TemplateError("strings: negative Repeat count")
+    BUDGET.handle(count * len(text))
     return text * count
 
 
 def _titled(text: str) -> str:
+    BUDGET.step(len(text) // 8)
     return re.sub(r"(^|[^\w'])(\w)", lambda match: match[1] + match[2].upper(), text)
 
 
 def _parts(separator: str, text: str, most: int = -1) -> list[str]:
     if most == 0:
         return []
+    BUDGET.step((text.count(separator) if separator else len(text)) // 4)
     if not separator:
         letters = list(text)
         return letters if most < 0 or len(letters) <= most else [*letters[: most - 1], "".join(letters[most - 1 :])]
@@ -79,6 +86,7 @@ def _numbered(parts: list[str]) -> dict[str, str]:
 
 
 def _indented(count: int, text: str) -> str:
+    BUDGET.handle(count * (text.count("\n") + 1))
     pad = " " * count
     return pad + text.replace("\n", "\n" + pad)
 
@@ -95,31 +103,35 @@ def _decoded(decode: Callable[[str], bytes], noun: str) -> Callable[[str], str]:
 
 def _regex(pattern: str) -> GoRegex:
     try:
-        return compile_regex(pattern)
+        return compiled(pattern)
     except RegexError as error:
         raise TemplateError(str(error)) from None
 
 
 def _matches(pattern: str, text: str) -> bool:
     try:
-        return compile_regex(pattern).search(text) is not None
+        return _search(compiled(pattern), text) is not None
     except RegexError:
         return False
 
 
+def _search(regex: GoRegex, text: str) -> GoMatch | None:
+    return next(found_in(regex, text, 1), None)
+
+
 def _found(pattern: str, text: str) -> str:
-    match = _regex(pattern).search(text)
+    match = _search(_regex(pattern), text)
     return (match and match[0]) or ""
 
 
 def _all_found(pattern: str, text: str, most: int) -> list[str]:
-    return [match[0] or "" for match in _regex(pattern).matches(text, most)]
+    return [match[0] or "" for match in found_in(_regex(pattern), text, most)]
 
 
 def _replaced(pattern: str, text: str, new: str, literal: bool = False) -> str:
     regex = _regex(pattern)
     made, place = [], 0
-    for match in regex.matches(text):
+    for match in found_in(regex, text):
         start, end = match.span()
         made.append(text[place:start])
         made.append(new if literal else _expanded(new, match, regex.names))
@@ -129,14 +141,20 @@ def _replaced(pattern: str, text: str, new: str, literal: bool = False) -> str:
 
 def _expanded(new: str, match: GoMatch, names: list[str]) -> str:
     """The new text with `$1` and `${name}` filled in."""
+    BUDGET.step(len(new) // 4)
 
     def fill(reference: re.Match[str]) -> str:
         if reference[0] == "$$":
             return "$"
         name = reference[1] or reference[2]
         if name.isdigit():
-            return (match[int(name)] or "") if int(name) <= len(names) else ""
-        return (match[names.index(name) + 1] or "") if name in names else ""
+            return part(int(name)) if len(name) < 9 and int(name) <= len(names) else ""
+        return part(names.index(name) + 1) if name in names else ""
+
+    def part(group: int) -> str:
+        found = match[group] or ""
+        BUDGET.handle(len(found))
+        return found
 
     return re.sub(r"\$\$|\$\{(\w+)\}|\$(\w+)", fill, new)
 
@@ -146,7 +164,7 @@ def _split(pattern: str, text: str, most: int) -> list[str]:
         return []
     made: list[str] = []
     place = 0
-    for match in _regex(pattern).matches(text):
+    for match in found_in(_regex(pattern), text):
         if most > 0 and len(made) == most - 1:
             break
         start, end = match.span()
@@ -158,7 +176,19 @@ def _split(pattern: str, text: str, most: int) -> list[str]:
 
 
 def _joined(separator: str, value: Any) -> str:
-    return separator.join(texts_of(value))
+    parts = texts_of(value)
+    BUDGET.handle(len(separator) * len(parts) + sum(map(len, parts)))
+    return separator.join(parts)
+
+
+def _substituted(old: str, new: str, text: str) -> str:
+    BUDGET.handle(text.count(old) * len(new))
+    return text.replace(old, new)
+
+
+def _untitled(text: str) -> str:
+    BUDGET.step(len(text) // 8)
+    return re.sub(r"(^|\s)(\w)", lambda match: match[1] + match[2].lower(), text)
 
 
 def _plural(one: str, many: str, count: int) -> str:
@@ -190,7 +220,7 @@ def _extension(path: str) -> str:
 
 
 def _fail(message: str) -> str:
-    raise TemplateError(message)
+    raise TemplateError(shortened(message))
 
 
 _PATHS: dict[str, Callable[[str], Any]] = {
@@ -205,7 +235,7 @@ _TABLE: dict[str, tuple[str, Callable[..., Any]]] = {
     "upper": ("s", str.upper),
     "lower": ("s", str.lower),
     "title": ("s", _titled),
-    "untitle": ("s", lambda text: re.sub(r"(^|\s)(\w)", lambda match: match[1] + match[2].lower(), text)),
+    "untitle": ("s", _untitled),
     "swapcase": ("s", str.swapcase),
     "substr": ("iis", _substring),
     "trunc": ("is", _truncated),
@@ -223,7 +253,7 @@ _TABLE: dict[str, tuple[str, Callable[..., Any]]] = {
     "cat": ("a*", lambda *values: " ".join(printed(value) for value in values if value is not None)),
     "indent": ("is", _indented),
     "nindent": ("is", lambda count, text: "\n" + _indented(count, text)),
-    "replace": ("sss", lambda old, new, text: text.replace(old, new)),
+    "replace": ("sss", _substituted),
     "plural": ("ssi", _plural),
     "sha1sum": ("s", _sha("sha1")),
     "sha256sum": ("s", _sha("sha256")),
@@ -247,7 +277,7 @@ _TABLE: dict[str, tuple[str, Callable[..., Any]]] = {
     "typeIs": ("sa", lambda name, value: name == type_name(value)),
     "typeIsLike": ("sa", lambda name, value: type_name(value) in (name, f"*{name}")),
     "regexMatch": ("ss", _matches),
-    "mustRegexMatch": ("ss", lambda pattern, text: _regex(pattern).search(text) is not None),
+    "mustRegexMatch": ("ss", lambda pattern, text: _search(_regex(pattern), text) is not None),
     "regexFind": ("ss", _found),
     "regexFindAll": ("ssi", _all_found),
     "regexReplaceAll": ("sss", _replaced),
@@ -260,4 +290,4 @@ for _name in ("Find", "FindAll", "ReplaceAll", "ReplaceAllLiteral", "Split"):
 for _name, _path in _PATHS.items():
     _TABLE[_name] = _TABLE[f"os{_name[0].upper()}{_name[1:]}"] = ("s", _path)
 
-TEXTS: dict[str, Function] = {name: as_function(name, *entry) for name, entry in _TABLE.items()}
+TEXTS: dict[str, Function] = {name: charged(name, *entry) for name, entry in _TABLE.items()}

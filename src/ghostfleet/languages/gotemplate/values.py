@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ghostfleet.languages.budget import BUDGET
 from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.languages.govalues import JsonNumber, json_float
 
@@ -133,6 +134,8 @@ def is_true(value: Any) -> bool:
 def unsized(value: Any) -> Any:
     """Plain JSON, as encoding/json would write it and a reader take it back."""
     kind = type(value)
+    if kind is dict or kind is list:
+        BUDGET.step(1 + len(value))
     if kind is dict:
         return {key: unsized(part) for key, part in value.items()}
     if kind is list:

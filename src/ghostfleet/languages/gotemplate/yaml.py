@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from ghostfleet.core.yamltext import YamlError, compose
+from ghostfleet.core.yamltext import TooManyValues, YamlError, compose
+from ghostfleet.languages.budget import NODES, BudgetExceeded
 from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.languages.gotemplate.template import Template
 from ghostfleet.languages.gotemplate.values import Quoted
@@ -22,20 +23,28 @@ __all__ = ["read_yaml", "render_yaml"]
 #: begins and ends every mark; a character for private use, so that a text that has it anyway is just read as it is
 _MARK = "\ue0f6"
 _MOST_SKELETONS = 256
+#: Longer texts are not kept: they would take much memory, and hardly come again.
+_LONGEST_KEPT = 16_384
 
 _Filling = Callable[[list[str]], Any]
 _Key = tuple[str | None, ...]
 
 
-@lru_cache(maxsize=1024)
 def read_yaml(text: str) -> Any:
     """The value of the first document, as sigs.k8s.io/yaml reads it; None if there is none. It is shared."""
+    return _known(text) if len(text) <= _LONGEST_KEPT else _read(text)
+
+
+@lru_cache(maxsize=1024)
+def _known(text: str) -> Any:
     return _read(text)
 
 
 def _read(text: str) -> Any:
     try:
-        return next((value for value, _, _ in compose(text, lenient=True)), None)
+        return next((value for value, _, _ in compose(text, lenient=True, most=NODES)), None)
+    except TooManyValues as error:
+        raise BudgetExceeded(f"gives YAML with {error.problem}") from None
     except YamlError as error:
         raise EvaluationError(f"the template gives no YAML: {error}") from None
 
@@ -46,11 +55,15 @@ def render_yaml(template: Template, data: Any, functions: Mapping[str, Callable[
     key = tuple([None if type(piece) is Quoted else piece for piece in pieces])
     known = template.known
     filling = known.get(key, _UNKNOWN)
-    if filling is _UNKNOWN:
-        # A template that has other text in it for every object is not worth learning from.
-        filling = None if len(known) >= _MOST_SKELETONS else known.setdefault(key, _learned(key))
-    if filling is None:
-        return read_yaml("".join(pieces))
+    try:
+        if filling is _UNKNOWN:
+            # A template that has other text in it for every object is not worth learning from.
+            short = len(known) < _MOST_SKELETONS and sum(map(len, pieces)) <= _LONGEST_KEPT
+            filling = known.setdefault(key, _learned(key)) if short else None
+        if filling is None:
+            return read_yaml("".join(pieces))
+    except BudgetExceeded as error:
+        raise template.exceeded(error) from None
     return filling([piece.value for piece in pieces if type(piece) is Quoted])
 
 

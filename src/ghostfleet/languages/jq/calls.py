@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ghostfleet.languages.budget import BUDGET
 from ghostfleet.languages.jq.codes import Code, Environment, Many, many, one
 from ghostfleet.languages.jq.scopes import Function, up
 
@@ -13,6 +14,7 @@ __all__ = ["defined", "native", "parameter"]
 
 def native(function: Callable[..., Any], arguments: list[Code]) -> Code:
     """A function of values: called for all combinations, the first argument varies fastest."""
+    function = _charged(function)
     if not arguments:
         return one(lambda _, value: function(value))
     singles = [argument.one for argument in arguments if argument.one is not None]
@@ -32,6 +34,20 @@ def native(function: Callable[..., Any], arguments: list[Code]) -> Code:
                 yield (*others, last)
 
     return many(lambda env, value: (function(value, *given) for given in combinations(env, value, arguments)))
+
+
+def _charged(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, with its charge for going through a text, an array or an object."""
+
+    def call(value: Any, *arguments: Any) -> Any:
+        kind = type(value)
+        if kind is str or kind is list:
+            BUDGET.handle(len(value))
+        elif kind is dict:
+            BUDGET.step(len(value) // 4)
+        return function(value, *arguments)
+
+    return call
 
 
 def parameter(levels: int) -> Code:
@@ -66,8 +82,12 @@ def defined(function: Function, arguments: list[Code], depth: int) -> Code:
             inner = home(environment)
             for argument in arguments:
                 inner = ((argument, environment), inner)
-            for frame in frames(environment, value_of(item), inner, by_value):
-                yield from body()(frame, item)
+            BUDGET.enter()
+            try:
+                for frame in frames(environment, value_of(item), inner, by_value):
+                    yield from body()(frame, item)
+            finally:
+                BUDGET.leave()
 
         return run
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ghostfleet.languages.budget import BUDGET, CAUGHT
 from ghostfleet.languages.jq.values import Halt, JqError, described, index
 
 __all__ = [
@@ -168,8 +169,10 @@ def indexed(target: Code, key: Code, lookup: Callable[[Any, Any], Any]) -> Code:
 def elements(value: Any) -> Iterable[Any]:
     """What `.[]` gives: the values of an object come in the order of its keys."""
     if type(value) is list:
+        BUDGET.step(len(value))
         return value
     if type(value) is dict:
+        BUDGET.step(len(value))
         return [value[key] for key in sorted(value)]
     raise JqError("cannot iterate over: null" if value is None else f"cannot iterate over: {described(value)}")
 
@@ -190,9 +193,20 @@ def iterated(target: Code) -> Code:
                 yield _followed(found, key, part)
 
     first = target.one
-    if first is not None:
-        return many(lambda environment, value: elements(first(environment, value)), paths)
-    return many(run, paths)
+    if first is None:
+        return many(run, paths)
+
+    def each(environment: Environment, value: Any) -> Iterable[Any]:
+        found = first(environment, value)
+        if type(found) is not list:
+            return elements(found)
+        # As above, without another call.
+        BUDGET.steps += len(found)
+        if BUDGET.steps > BUDGET.limit:
+            BUDGET.exceeded()
+        return found
+
+    return many(each, paths)
 
 
 def _piped(left: Many, right: Many) -> Many:
@@ -227,6 +241,7 @@ def pipe(left: Code, right: Code) -> Code:
 def comma(left: Code, right: Code) -> Code:
     def both(first: Many, second: Many) -> Many:
         def run(environment: Environment, item: Any) -> Iterator[Any]:
+            BUDGET.step()
             yield from first(environment, item)
             yield from second(environment, item)
 
@@ -331,6 +346,7 @@ def guarded(body: Code, handler: Code | None) -> Code:
                 raise
             except JqError as error:
                 problem = error.value
+            BUDGET.step(CAUGHT)
             if second is not None:
                 yield from second(environment, caught(item, problem))
 
@@ -364,6 +380,7 @@ def operation(operator: Callable[[Any, Any], Any], left: Code, right: Code) -> C
     def run(environment: Environment, value: Any) -> Iterator[Any]:
         for other in right.many(environment, value):
             for output in left.many(environment, value):
+                BUDGET.step()
                 yield operator(output, other)
 
     first, second = left.one, right.one
@@ -386,6 +403,7 @@ def unfolded(steps: Callable[[Environment, Any, bool], Iterable[tuple[bool, Any]
             pending = [iter(steps(environment, item, tracked))]
             while pending:
                 for output, part in pending[-1]:
+                    BUDGET.step()
                     if output:
                         yield part
                     else:

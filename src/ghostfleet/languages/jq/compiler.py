@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
+from ghostfleet.languages.budget import BUDGET
 from ghostfleet.languages.errors import Unsupported
 from ghostfleet.languages.jq import syntax
 from ghostfleet.languages.jq.calls import defined, native, parameter
@@ -48,6 +49,8 @@ _REFUSED = {"input", "inputs", "debug", "stderr", "input_filename", "modulemeta"
 
 def compile_filter(node: syntax.Filter, scope: Scope) -> Code:
     """The code of a part of a program."""
+    # What stands behind several patterns is compiled for each of them, which may double again and again.
+    BUDGET.step()
     return _COMPILERS[type(node)](node, scope)
 
 
@@ -64,10 +67,10 @@ def _index(node: syntax.Index, scope: Scope) -> Code:
     names: list[str] = []
     target: syntax.Filter = node
     while isinstance(target, syntax.Index) and isinstance(target.key, syntax.Literal) and type(target.key.value) is str:
-        names.insert(0, target.key.value)
+        names.append(target.key.value)
         target = target.target
     if names:
-        return chain(compile_filter(target, scope), tuple(names))
+        return chain(compile_filter(target, scope), tuple(reversed(names)))
     return indexed(compile_filter(node.target, scope), compile_filter(node.key, scope), index)
 
 
@@ -222,6 +225,7 @@ def _with_entry(made: Code, key: Code, part: Code | None) -> Code:
             for name in key.many(environment, value):
                 outputs = part.many(environment, value) if part else (index(value, name),)
                 for output in outputs:
+                    BUDGET.step(1 + len(base) // 8)
                     if type(name) is not str:
                         raise JqError(f"expected a string for object key but got: {described(name)}")
                     yield base | {name: output}

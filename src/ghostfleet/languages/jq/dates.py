@@ -13,6 +13,8 @@ from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from typing import Any
 
+from ghostfleet.core.errors import shortened
+from ghostfleet.languages.budget import BUDGET
 from ghostfleet.languages.govalues import truncated
 from ghostfleet.languages.jq.values import JqError, is_number, preview, to_float, to_int, wrong_type
 
@@ -105,6 +107,7 @@ def strftime(value: Any, format: Any, name: str = "strftime") -> str:
     except JqError as error:
         raise JqError(f"{name}({preview(format)}) cannot be applied to {preview(value)}: {error}") from None
     moment = _moment(seconds, nanos // 1000)
+    BUDGET.step(len(format) // 2)
     return _DIRECTIVE.sub(lambda match: _written(moment, match), format)
 
 
@@ -136,6 +139,7 @@ def _filler(flags: str, usual: str) -> str:
 
 
 def _padded(text: str, width: int, filler: str) -> str:
+    BUDGET.handle(width)
     return text.rjust(width, filler) if filler else text
 
 
@@ -188,10 +192,11 @@ def strptime(value: Any, format: Any) -> list[Any]:
     """The broken-down time that a text names in a format."""
     if type(value) is not str or type(format) is not str:
         raise wrong_type("strptime", value, format)
+    BUDGET.step(len(format) // 2)
     try:
         return _Reading(value, format).time()
     except (ValueError, OverflowError) as error:
-        why = f'failed to parse "{value}" with "{format}": {error}'
+        why = f'failed to parse "{shortened(value)}" with "{shortened(format)}": {error}'
         raise JqError(f"strptime({preview(format)}) cannot be applied to {preview(value)}: {why}") from None
 
 
@@ -205,7 +210,7 @@ class _Reading:
         self.offset = 0
         self.read(format)
         if self.place < len(text):
-            raise ValueError(f'unparsed string "{text[self.place :]}"')
+            raise ValueError(f'unparsed string "{shortened(text[self.place :])}"')
 
     def read(self, format: str) -> None:
         place = 0

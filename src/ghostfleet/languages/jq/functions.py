@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+import string
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ghostfleet.core.errors import shortened
+from ghostfleet.languages.budget import BUDGET
 from ghostfleet.languages.govalues import JsonNumber
 from ghostfleet.languages.jq.dates import broken_down, mktime, strftime, strptime
 from ghostfleet.languages.jq.formats import FORMATS, to_string
@@ -38,6 +41,8 @@ from ghostfleet.languages.jq.values import (
 
 __all__ = ["FUNCTIONS"]
 
+_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+_UPPER = str.maketrans(string.ascii_lowercase, string.ascii_uppercase)
 _SPACE = " \t\n\v\f\r\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
@@ -113,6 +118,9 @@ def _sum(values: Iterable[Any]) -> Any:
     owned = False
     for value in values:
         kind = type(value)
+        BUDGET.step()
+        if kind is str or kind is list or kind is dict:
+            BUDGET.handle(len(value))
         if kind is str and (pieces or found is None or type(found) is str):
             pieces += [value] if found is None or pieces else [found, value]
             found = ""
@@ -151,8 +159,10 @@ def contains(value: Any, part: Any) -> bool:
     if kind is str and other is str:
         return part in value
     if kind is list and other is list:
+        BUDGET.step(len(value) * len(part))
         return all(any(_contains_quietly(one, wanted) for one in value) for wanted in part)
     if kind is dict and other is dict:
+        BUDGET.step(len(part))
         return all(key in value and _contains_quietly(value[key], part[key]) for key in part)
     if is_number(value) and is_number(part):
         return compare(value, part) == 0 and number(value) == number(part)
@@ -174,8 +184,17 @@ def _places(name: str, value: Any, wanted: Any) -> list[int] | None:
     if type(value) is list:
         return positions(value, wanted if type(wanted) is list else [wanted])
     if type(value) is str and type(wanted) is str:
-        return [match.start() for match in re.finditer(f"(?={re.escape(wanted)})", value)] if wanted else []
+        return list(_occurrences(value, wanted)) if wanted else []
     raise wrong_type(name, value, wanted)
+
+
+def _occurrences(text: str, part: str) -> Iterator[int]:
+    """Where in a text another one stands; these places may overlap."""
+    place = text.find(part)
+    while place >= 0:
+        BUDGET.step(1 + len(part) // 64)
+        yield place
+        place = text.find(part, place + 1)
 
 
 def _first_place(value: Any, wanted: Any) -> int | None:
@@ -212,9 +231,15 @@ def _trimmed(value: Any, part: Any) -> str:
     return _without_end(_without_start(value, part, "trimstr"), part, "trimstr")
 
 
+def _exploded(value: Any) -> list[int]:
+    BUDGET.step(len(_text("explode", value)) // 8)
+    return [ord(one) for one in value]
+
+
 def implode(value: Any) -> str:
     made = ""
-    for code in _array("implode", value):
+    BUDGET.step(len(_array("implode", value)) // 4)
+    for code in value:
         point = to_int(code)
         if point is None:
             raise wrong_type("implode", value)
@@ -235,11 +260,11 @@ def join(value: Any, separator: Any) -> Any:
 
 
 def _lower(value: Any) -> str:
-    return re.sub("[A-Z]+", lambda run: run[0].lower(), _text("ascii_downcase", value))
+    return _text("ascii_downcase", value).translate(_LOWER)
 
 
 def _upper(value: Any) -> str:
-    return re.sub("[a-z]+", lambda run: run[0].upper(), _text("ascii_upcase", value))
+    return _text("ascii_upcase", value).translate(_UPPER)
 
 
 def from_json(value: Any) -> Any:
@@ -248,6 +273,7 @@ def from_json(value: Any) -> Any:
     def refuse(name: str) -> Any:
         raise ValueError(f"invalid character '{name[0]}' looking for beginning of value")
 
+    BUDGET.step(len(text) // 8)
     try:
         return json.loads(text, parse_int=JsonNumber, parse_float=JsonNumber, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
@@ -265,6 +291,7 @@ def flatten(value: Any, depth: Any = None) -> list[Any]:
 
 
 def _flat(parts: list[Any], levels: float) -> list[Any]:
+    BUDGET.step(1 + len(parts) // 2)
     made: list[Any] = []
     for part in parts:
         made += _flat(part, levels - 1) if type(part) is list and levels != 0 else [part]
@@ -276,6 +303,7 @@ def transpose(value: Any) -> list[Any]:
     if any(type(row) is not list for row in rows):
         raise wrong_type("transpose", value)
     width = max(map(len, rows), default=0)
+    BUDGET.step(width * len(rows) // 4)
     return [[row[place] if place < len(row) else None for row in rows] for place in range(width)]
 
 
@@ -300,19 +328,20 @@ def gmtime(value: Any, name: str = "gmtime") -> list[Any]:
 
 def to_entries(value: Any) -> list[Any]:
     if type(value) is list:
+        BUDGET.step(len(value) // 4)
         return [{"key": place, "value": one} for place, one in enumerate(value)]
     return [{"key": key, "value": value[key]} for key in keys(value)]
 
 
 def error(value: Any) -> Any:
     message = value if type(value) is str else encode(value)
-    raise JqError(f"error: {message}", value, raised=True)
+    raise JqError(f"error: {shortened(message)}", value, raised=True)
 
 
 def halt_error(value: Any, code: Any = 5) -> Any:
     if not is_number(code):
         raise wrong_type("halt_error", code)
-    raise Halt(f"halt error: {value if type(value) is str else encode(value)}")
+    raise Halt(f"halt error: {shortened(value if type(value) is str else encode(value))}")
 
 
 def halt(_: Any) -> Any:
@@ -323,7 +352,7 @@ def format_as(value: Any, name: Any) -> str:
     if type(name) is not str:
         raise wrong_type("format", name)
     if f"@{name}" not in FORMATS:
-        raise JqError(f"format not defined: @{name}")
+        raise JqError(f"format not defined: @{shortened(name)}")
     return FORMATS[f"@{name}"](value)
 
 
@@ -353,7 +382,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = MATH | {
     "ltrim/0": lambda value: _text("ltrim", value).lstrip(_SPACE),
     "rtrim/0": lambda value: _text("rtrim", value).rstrip(_SPACE),
     "trim/0": lambda value: _text("trim", value).strip(_SPACE),
-    "explode/0": lambda value: [ord(one) for one in _text("explode", value)],
+    "explode/0": _exploded,
     "implode/0": implode,
     "split/1": _split,
     "join/1": join,

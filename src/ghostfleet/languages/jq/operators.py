@@ -9,14 +9,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ghostfleet.languages.budget import BUDGET
 from ghostfleet.languages.govalues import truncated
 from ghostfleet.languages.jq.values import JqError, compare, described, is_number, number, preview, to_float
 
 __all__ = ["OPERATORS", "add", "negate", "plus", "split"]
 
 
-#: gojq goes up to 2 GiB, which no stage has a use for
-_MOST_BYTES = 1 << 26
+#: gojq has integers of any size; no stage has a use for those of more than 20,000 digits
+_WIDEST = 1 << 65_536
 
 
 def _numbers(left: Any, right: Any) -> tuple[Any, Any] | None:
@@ -33,13 +34,21 @@ def _misfit(verb: str, left: Any, right: Any) -> JqError:
     return JqError(f"cannot {verb}: {described(number(left))} and {described(number(right))}")
 
 
+def _narrow(number: Any) -> Any:
+    if type(number) is int and not -_WIDEST < number < _WIDEST:
+        raise JqError("an integer is too large")
+    return number
+
+
 def add(left: Any, right: Any) -> Any:
     if (pair := _numbers(left, right)) is not None:
-        return pair[0] + pair[1]
+        return _narrow(pair[0] + pair[1])
     kind = type(left)
     if kind is type(right) and kind in (str, list):
+        BUDGET.handle(len(left) + len(right))
         return left + right
     if kind is dict and type(right) is dict:
+        BUDGET.step((len(left) + len(right)) // 8)
         return left | right
     if left is None:
         return right
@@ -50,15 +59,16 @@ def add(left: Any, right: Any) -> Any:
 
 def subtract(left: Any, right: Any) -> Any:
     if (pair := _numbers(left, right)) is not None:
-        return pair[0] - pair[1]
+        return _narrow(pair[0] - pair[1])
     if type(left) is list and type(right) is list:
+        BUDGET.step(len(left) * len(right) // 4)
         return [one for one in left if all(compare(one, other) for other in right)]
     raise _misfit("subtract", left, right)
 
 
 def multiply(left: Any, right: Any) -> Any:
     if (pair := _numbers(left, right)) is not None:
-        return pair[0] * pair[1]
+        return _narrow(pair[0] * pair[1])
     if type(left) is dict and type(right) is dict:
         return _merged(left, right)
     for text, times in ((left, right), (right, left)):
@@ -68,6 +78,7 @@ def multiply(left: Any, right: Any) -> Any:
 
 
 def _merged(left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
+    BUDGET.step(1 + len(left) // 8 + len(right))
     made = dict(left)
     for key, value in right.items():
         old = made.get(key)
@@ -78,9 +89,11 @@ def _merged(left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
 def _repeated(text: str, count: float) -> str | None:
     if count < 0 or count != count:
         return None
-    times = int(min(count, _MOST_BYTES))
-    if len(text.encode()) * times >= _MOST_BYTES:
+    times = int(min(count, 1 << 31))
+    # gojq's own bound is 2 GiB
+    if len(text.encode()) * times >= 1 << 31:
         raise JqError(f"repeat string result too large: {preview(text)} * {preview(count)}")
+    BUDGET.handle(len(text) * times)
     return text * times
 
 
@@ -98,6 +111,8 @@ def divide(left: Any, right: Any) -> Any:
 
 
 def split(text: str, separator: str) -> list[str]:
+    BUDGET.handle(len(text))
+    BUDGET.step((text.count(separator) if separator else len(text)) // 2)
     return text.split(separator) if separator else list(text)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ghostfleet.languages.budget import BUDGET
 from ghostfleet.languages.jq.values import ORDER, compare, wrong_type
 
 __all__ = ["extreme", "grouped", "sorted_by", "unique_by"]
@@ -23,6 +24,7 @@ def extreme(name: str, value: Any, by: list[Any], smallest: bool) -> Any:
     array = _array(name, value)
     if not array:
         return None
+    BUDGET.step(len(array) // 4)
     best = 0
     for place in range(1, len(array)):
         if (compare(by[best], by[place]) > 0) == smallest:
@@ -31,6 +33,7 @@ def extreme(name: str, value: Any, by: list[Any], smallest: bool) -> Any:
 
 
 def _keyed(value: list[Any], by: list[Any]) -> list[tuple[Any, Any]]:
+    BUDGET.step(len(value) * len(value).bit_length() // 4)
     return sorted(zip(by, value, strict=True), key=lambda pair: ORDER(pair[0]))
 
 

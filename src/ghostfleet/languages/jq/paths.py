@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ghostfleet.languages.budget import BUDGET
 from ghostfleet.languages.jq.values import (
     JqError,
     bounds,
@@ -24,13 +25,14 @@ __all__ = ["Owned", "delpaths", "getpath", "setpath"]
 
 #: stands in the place of what is to be deleted, until all paths have been followed
 _GONE = object()
-#: gojq makes arrays of half a billion elements; no stage has a use for them
-_MOST = 1 << 24
+#: gojq's own bound
+_MOST = 1 << 29
 
 
 def getpath(value: Any, path: Any) -> Any:
     if type(path) is not list:
         raise wrong_type("getpath", value, path)
+    BUDGET.step(len(path) // 4)
     found = value
     for key in path:
         if not (found is None or type(found) in (list, dict)):
@@ -54,6 +56,7 @@ class Owned:
         """The value if it is owned, or a copy that is."""
         if id(value) in self._made:
             return value
+        BUDGET.step(1 + len(value) // (8 if type(value) is dict else 64))
         made = value.copy()
         self._made[id(made)] = made
         return made
@@ -122,6 +125,7 @@ def _with_element(value: Any, place: int, rest: Sequence[Any], new: Any, owned: 
             raise JqError(f"array index should not be negative: {place}")
         if where >= _MOST:
             raise JqError(f"array index too large: {place}")
+        BUDGET.handle(where)
     part = _updated(old[where] if where < len(old) else None, rest, new, owned)
     made = owned.copy(old)
     made += [None] * (where + 1 - len(made))
@@ -138,6 +142,7 @@ def _with_slice(value: Any, key: dict[str, Any], rest: Sequence[Any], new: Any, 
     first, last = bounds(key["start"], key["end"], len(old))
     if new is _GONE and first == last:
         return value
+    BUDGET.handle(len(old))
     part = _updated(old[first:last], rest, new, owned)
     if part is not _GONE and type(part) is not list:
         raise JqError(f"expected an array but got: {described(part)}")
@@ -149,6 +154,8 @@ def _with_slice(value: Any, key: dict[str, Any], rest: Sequence[Any], new: Any, 
 def _swept(value: Any) -> Any:
     if value is _GONE:
         return None
+    if type(value) is list or type(value) is dict:
+        BUDGET.step(1 + len(value) // 2)
     if type(value) is dict:
         return {key: _swept(part) for key, part in value.items() if part is not _GONE}
     if type(value) is list:

@@ -10,8 +10,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from ghostfleet.core.errors import shortened
+from ghostfleet.languages.budget import (
+    BUDGET,
+    LONGEST_EXPRESSION,
+    UNLIMITED,
+    BudgetExceeded,
+    Strikes,
+    bounded_source,
+    steps_for,
+    steps_to_compile,
+)
 from ghostfleet.languages.errors import Unsupported
 from ghostfleet.languages.jq import syntax
+from ghostfleet.languages.jq.codes import Break
 from ghostfleet.languages.jq.compiler import compile_filter
 from ghostfleet.languages.jq.parser import parse
 from ghostfleet.languages.jq.scopes import root_scope
@@ -23,43 +35,66 @@ __all__ = ["Query", "compile_jq"]
 class Query:
     """A compiled program."""
 
-    __slots__ = ("_many", "_one", "_passes", "text")
+    __slots__ = ("_many", "_one", "_passes", "_plain", "_steps", "_strikes", "text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, place: str) -> None:
         self.text = text
-        tree = parse(text)
-        code = compile_filter(tree, root_scope())
+        tree = parse(bounded_source(text, LONGEST_EXPRESSION))
+        BUDGET.limit = BUDGET.steps + steps_to_compile(text)
+        try:
+            code = compile_filter(tree, root_scope())
+        finally:
+            BUDGET.limit = UNLIMITED
         self._one = code.one
         self._many = code.many
+        self._plain = code.one if _is_plain(tree) else None
         self._passes = _passes(tree)
+        self._steps = steps_for(text)
+        self._strikes = Strikes("jq", text, place, self._steps)
 
     def run(self, obj: Any, now: int = 0) -> list[Any]:
         """All outputs for an object at a time in microseconds; JqError if the program fails on the way."""
+        if self._plain is not None:
+            return [_part(self._plain((now, None), obj))]
+        BUDGET.depth = 0
         try:
             if not self._passes:
-                return list(self._many((now, None), _converted(obj)))
+                obj = _converted(obj)
+                BUDGET.limit = BUDGET.steps + self._steps
+                return list(self._many((now, None), obj))
+            BUDGET.limit = BUDGET.steps + self._steps
             if self._one is None:
                 return [_output(value) for value in self._many((now, None), obj)]
             return [_output(self._one((now, None), obj))]
         except JqError:
             raise
-        except RecursionError:
-            raise JqError("the program calls itself too deeply") from None
+        except (BudgetExceeded, RecursionError) as error:
+            told = self._strikes.told(error)
+            if self._strikes.out:
+                self._many, self._one, self._passes = self._strikes.refuse, None, True
+            raise told from None
+        except Break:
+            raise JqError("a label is left that is not there any more") from None
         except (ValueError, ArithmeticError) as error:
             raise JqError(f"a number is too large: {error}") from None
+        finally:
+            BUDGET.limit = UNLIMITED
 
     def __repr__(self) -> str:
         return f"Query({self.text!r})"
 
 
-def compile_jq(text: str) -> Query:
-    """A program, compiled; Unsupported names what is wrong with it, or not supported."""
+def compile_jq(text: str, place: str = "") -> Query:
+    """A program, compiled; Unsupported names what is wrong with it, or not supported.
+
+    The place is where the text stands, for messages about its budget.
+    """
     try:
-        return Query(text)
-    except Unsupported as error:
-        raise Unsupported(f"jq {text!r}: {error}") from None
+        return Query(text, place)
+    except (Unsupported, BudgetExceeded) as error:
+        raise Unsupported(f"jq {shortened(text)!r}: {error}") from None
     except RecursionError:
-        raise Unsupported(f"jq {text!r}: nested too deeply") from None
+        raise Unsupported(f"jq {shortened(text)!r}: nested too deeply") from None
 
 
 _last: list[Any] = [None, None]
@@ -68,8 +103,19 @@ _last: list[Any] = [None, None]
 def _converted(obj: Any) -> Any:
     """The object with its ints as floats; a stage asks many things of one object, so the last one is kept."""
     if obj is not _last[0]:
-        _last[:] = obj, _floats(obj)
+        _last[:] = obj, _part(obj)
     return _last[1]
+
+
+def _part(value: Any) -> Any:
+    """An object or a part of it with its ints as floats. It is not the query's work, so nothing is charged for it."""
+    kind = type(value)
+    if kind is dict or kind is list:
+        before = BUDGET.steps
+        made = _floats(value)
+        BUDGET.steps = before
+        return made
+    return float(value) if kind is int else value
 
 
 def _output(value: Any) -> Any:
@@ -85,14 +131,23 @@ def _floats(value: Any) -> Any:
     if kind is int:
         return float(value)
     if kind is dict:
+        BUDGET.step(len(value) // 8)
         changed = {
             key: new for key, part in value.items() if type(part) in _MAY_HOLD and (new := _floats(part)) is not part
         }
         return value | changed if changed else value
     if kind is list:
+        BUDGET.step(1 + len(value) // 8)
         made = [_floats(part) for part in value]
         return made if any(new is not old for new, old in zip(made, value, strict=True)) else value
     return value
+
+
+def _is_plain(node: syntax.Filter) -> bool:
+    """Whether a program does no more than look up a field of a field, so that it needs no budget."""
+    while isinstance(node, syntax.Index) and isinstance(node.key, syntax.Literal):
+        node = node.target
+    return isinstance(node, syntax.Identity)
 
 
 _MAY_HOLD = frozenset((int, dict, list))

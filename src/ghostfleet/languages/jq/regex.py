@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ghostfleet.core.goregex import GoMatch, RegexError, compile_regex
+from ghostfleet.core.errors import shortened
+from ghostfleet.core.goregex import GoMatch, RegexError
 from ghostfleet.languages.govalues import quote
 from ghostfleet.languages.jq.values import JqError, described, wrong_type
+from ghostfleet.languages.regexes import compiled, found_in
 
 __all__ = ["captures", "match"]
 
@@ -21,12 +23,12 @@ def match(value: Any, pattern: Any, flags: Any, testing: Any) -> Any:
         raise JqError(f"unsupported regular expression flag: {quote(flags)}")
     full = ("(?s)" if "m" in flags else "") + ("(?i)" if "i" in flags else "") + pattern
     try:
-        regex = compile_regex(full)
+        regex = compiled(full)
     except RegexError as error:
-        raise JqError(f"invalid regular expression {quote(full)}: {error}") from None
+        raise JqError(f"invalid regular expression {quote(shortened(full))}: {error}") from None
     if testing:
-        return regex.search(value) is not None
-    return [_described(one, regex.names) for one in regex.matches(value, -1 if "g" in flags else 1)]
+        return any(True for _ in found_in(regex, value, 1))
+    return [_described(one, regex.names) for one in found_in(regex, value, -1 if "g" in flags else 1)]
 
 
 def _described(found: GoMatch, names: list[str]) -> dict[str, Any]:

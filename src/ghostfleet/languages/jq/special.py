@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ghostfleet.languages.budget import BUDGET
 from ghostfleet.languages.jq.codes import (
     Code,
     Environment,
@@ -116,7 +117,9 @@ def _numbers(first: Any, last: Any, width: Any) -> Iterator[Any]:
     for bound in (first, last, width):
         if not is_number(bound):
             raise wrong_type("range", bound)
-    while compare(width, 0) * compare(first, last) < 0:
+    upwards = compare(width, 0)
+    while upwards * compare(first, last) < 0:
+        BUDGET.step()
         yield first
         first = add(first, width)
 
@@ -157,6 +160,7 @@ def _repeat(body: Code) -> Code:
     def forever(run: Many) -> Many:
         def again(environment: Environment, item: Any) -> Iterator[Any]:
             while True:
+                BUDGET.step()
                 yield from run(environment, item)
 
         return again
@@ -179,6 +183,7 @@ def _replaced(text: str, matches: list[Any], new: Code, environment: Environment
     place = 0
     for found in matches:
         before = text[place : found["offset"]]
+        BUDGET.step()
         for count, output in enumerate(new.many(environment, captures(found["captures"]))):
             if count == len(made):
                 made.append("")

@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator
 from functools import cmp_to_key
 from typing import Any
 
+from ghostfleet.languages.budget import BUDGET
 from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.languages.govalues import JsonNumber, json_float, truncated
 
@@ -105,7 +107,10 @@ def compare(left: Any, right: Any) -> int:
     """-1, 0 or 1: null < false < true < numbers < texts < arrays < objects."""
     kind, other = type(left), type(right)
     if kind is other and kind is str:
-        return int(left > right) - int(left < right)
+        if left == right:
+            BUDGET.handle(len(left))
+            return 0
+        return 1 if left > right else -1
     left_rank, right_rank = _RANKS[kind], _RANKS[other]
     if left_rank != right_rank:
         return -1 if left_rank < right_rank else 1
@@ -126,6 +131,7 @@ def _compare_numbers(left: Any, right: Any) -> int:
 
 
 def _compare_arrays(left: list[Any], right: list[Any]) -> int:
+    BUDGET.step(1 + min(len(left), len(right)) // 4)
     for one, other in zip(left, right, strict=False):
         if order := compare(one, other):
             return order
@@ -133,6 +139,7 @@ def _compare_arrays(left: list[Any], right: list[Any]) -> int:
 
 
 def _compare_objects(left: dict[str, Any], right: dict[str, Any]) -> int:
+    BUDGET.step(1 + len(left) + len(right))
     keys = sorted(left)
     if order := _compare_arrays(keys, sorted(right)):
         return order
@@ -150,14 +157,17 @@ def encode(value: Any) -> str:
     """JSON as jq writes it: keys sorted, not a number as null, infinity as the largest float."""
     kind = type(value)
     if kind is str:
+        BUDGET.handle(len(value))
         return f'"{value.translate(_CONTROLS)}"'
     if kind is float:
         return (
             "null" if value != value else json_float(max(-1.7976931348623157e308, min(value, 1.7976931348623157e308)))
         )
     if kind is list:
+        BUDGET.step(1 + len(value))
         return f"[{','.join(map(encode, value))}]"
     if kind is dict:
+        BUDGET.step(1 + 2 * len(value))
         return "{" + ",".join(f"{encode(key)}:{encode(value[key])}" for key in sorted(value)) + "}"
     if kind is bool or value is None:
         return json.dumps(value)
@@ -167,13 +177,34 @@ def encode(value: Any) -> str:
 _TAILS: dict[type, str] = {str: ' ..."', list: " ...]", dict: " ...}"}
 
 
+_SHOWN = 30
+
+
 def preview(value: Any) -> str:
     """The text of a value, cut to 30 bytes."""
-    text = encode(value).encode()
-    if len(text) <= 30:
-        return text.decode()
-    tail = _TAILS.get(type(value), " ...")
-    return text[: 30 - len(tail)].decode(errors="ignore") + tail
+    text = b""
+    for piece in _pieces(value):
+        text += piece.encode()
+        if len(text) > _SHOWN:
+            tail = _TAILS.get(type(value), " ...")
+            return text[: _SHOWN - len(tail)].decode(errors="ignore") + tail
+    return text.decode()
+
+
+def _pieces(value: Any) -> Iterator[str]:
+    """The text of a value from its beginning; of a long one no more is written than is asked for."""
+    kind = type(value)
+    if kind is list or kind is dict:
+        yield "[" if kind is list else "{"
+        for place, key in enumerate(value if kind is list else sorted(value)):
+            if place:
+                yield ","
+            if kind is dict:
+                yield f"{encode(key)}:"
+            yield from _pieces(value[key] if kind is dict else key)
+        yield "]" if kind is list else "}"
+    else:
+        yield encode(value[: 2 * _SHOWN] if kind is str else value)
 
 
 def described(value: Any) -> str:
@@ -237,6 +268,7 @@ def positions(value: Any, wanted: Any) -> list[int]:
     size = len(wanted)
     if not size:
         return []
+    BUDGET.step(len(value) * (1 + size // 16))
     return [place for place in range(len(value) - size + 1) if compare(value[place : place + size], wanted) == 0]
 
 
@@ -247,6 +279,7 @@ def slice_of(value: Any, start: Any, end: Any) -> Any:
     if type(value) not in (list, str):
         raise JqError(f"expected an array but got: {described(value)}")
     first, last = bounds(start, end, len(value), "an array" if type(value) is list else "a string")
+    BUDGET.handle(last - first)
     return value if last - first == len(value) else value[first:last]
 
 

@@ -1,23 +1,23 @@
-"""The default scheduler, deciding as kube-scheduler v1.36 does.
+"""kube-scheduler, deciding as v1.36 does.
 
-Read it in this order: `scheduler` (what happens when), `cycle` (one decision), `plan` (what is kept between
-decisions), then the plugins: `matching`, `fitting`, `spreading`, `affinity`, `volumes`, `preemption`.
+Read it in this order: `scheduler` (what happens when), `schedule_one` (one decision), `plugins` (what decides), then
+`queue`, `config`, and `findings` and `remedies`, which explain is made of.
 """
 
-from ghostfleet.schedulers.kube.config import ConfigError, Configuration, load_configuration, parse_configuration
-from ghostfleet.schedulers.kube.cycle import Decision, schedule_one
-from ghostfleet.schedulers.kube.profile import Profile
+import ghostfleet.schedulers.kube.plugins  # noqa: F401 - they register themselves
+from ghostfleet.schedulers.framework.arguments import ConfigError
+from ghostfleet.schedulers.framework.profile import Profile
+from ghostfleet.schedulers.kube.config import Configuration, load_configuration, parse_configuration
+from ghostfleet.schedulers.kube.schedule_one import ScheduleAlgorithm, ScheduleResult
 from ghostfleet.schedulers.kube.scheduler import KubeScheduler
-from ghostfleet.schedulers.kube.state import ClusterState
 
 __all__ = [
-    "ClusterState",
     "ConfigError",
     "Configuration",
-    "Decision",
     "KubeScheduler",
     "Profile",
+    "ScheduleAlgorithm",
+    "ScheduleResult",
     "load_configuration",
     "parse_configuration",
-    "schedule_one",
 ]

@@ -1,35 +1,35 @@
-"""The scheduling queue: which pod is next, and which ones wait for something to change.
+"""The scheduling queue of kube-scheduler: which pod is next, and which ones wait for something to change.
 
-*Active* pods are tried in order of priority, then of age. A pod that failed is *parked* together with the pods of its
-kind, until an event happens that may help it; then it is active again, or, if it failed only a moment ago, it *backs
-off*: it comes after all active pods, or when its back-off (one second, doubling up to ten) is over. *Gated* pods are
-not tried at all until their gates are removed.
+*Active* pods are tried in order of priority, then of age. A pod that failed is *unschedulable*, together with the pods
+of its scheduling signature, until an event happens that may help it; then it is active again, or, if it failed only a
+moment ago, it *backs off*: it comes after all active pods, or when its back-off (one second, doubling up to ten) is
+over. *Gated* pods are not tried at all until plugins let them in.
 
-Parked pods of one kind stand in line. When there are many, only the first is tried again after an event, and the next
-one when it succeeded: what the first cannot have, the others cannot have either.
+Unschedulable pods of one signature stand in line. When there are many, only the first is tried again after an event,
+and the next one when it succeeded: what the first cannot have, the others cannot have either.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND
-from ghostfleet.schedulers.kube.facts import priority_of
-from ghostfleet.schedulers.kube.plan import Plan
+from ghostfleet.schedulers.framework.cyclestate import CycleState
+from ghostfleet.schedulers.framework.podinfo import priority_of
+from ghostfleet.schedulers.framework.profile import REGISTRY
 
-__all__ = ["Kind", "QueuedPod", "SchedulingQueue"]
+__all__ = ["QueuedPod", "SchedulingQueue", "UnschedulablePods"]
 
 #: Lines up to this long are tried again as a whole.
 _SHORT = 32
-_WIDE = frozenset(("PodTopologySpread", "InterPodAffinity"))
 
 
 class QueuedPod:
     """A pod that waits for a node."""
 
-    __slots__ = ("failures", "kind", "place", "pod", "sequence", "stamp", "uid")
+    __slots__ = ("failures", "line", "place", "pod", "sequence", "stamp", "uid")
 
     def __init__(self, pod: Object, sequence: int, now: int) -> None:
         self.pod = pod
@@ -38,26 +38,26 @@ class QueuedPod:
         #: When it was queued last: added, or tried in vain.
         self.stamp = now
         self.failures = 0
-        #: Where it is: active, backoff, parked, gated or away (being tried, or forgotten).
+        #: Where it is: active, backoff, unschedulable, gated or away (being tried, or forgotten).
         self.place = "away"
-        self.kind: Kind | None = None
+        self.line: UnschedulablePods | None = None
 
     @property
     def priority(self) -> int:
         return priority_of(self.pod)
 
 
-class Kind:
-    """Parked pods that nothing tells apart, and why they failed."""
+class UnschedulablePods:
+    """Pods of one scheduling signature that failed, and why."""
 
-    __slots__ = ("key", "plan", "plugins", "pods", "since", "version")
+    __slots__ = ("cycle", "plugins", "pods", "signature", "since", "version")
 
-    def __init__(self, key: Hashable) -> None:
-        self.key = key
-        self.plan: Plan | None = None
+    def __init__(self, signature: Hashable) -> None:
+        self.signature = signature
+        self.cycle: CycleState | None = None
         self.pods: dict[str, QueuedPod] = {}
         self.plugins: frozenset[str] = frozenset()
-        #: When one of them was tried last, and the version of the state and the plan then.
+        #: When one of them was tried last, and the version of the snapshot then.
         self.since = 0
         self.version = -1
 
@@ -65,13 +65,16 @@ class Kind:
 class SchedulingQueue:
     """All pods that wait."""
 
-    def __init__(self, first_backoff: int = SECOND, longest_backoff: int = 10 * SECOND) -> None:
+    def __init__(
+        self, is_gated: Callable[[Object], bool], first_backoff: int = SECOND, longest_backoff: int = 10 * SECOND
+    ) -> None:
+        self._is_gated = is_gated
         self._first_backoff = first_backoff
         self._longest_backoff = longest_backoff
         self.pods: dict[str, QueuedPod] = {}
-        self.kinds: dict[Hashable, Kind] = {}
+        self.unschedulable: dict[Hashable, UnschedulablePods] = {}
         #: Those that pods on other nodes were in the way of.
-        self.wide_kinds: dict[Hashable, Kind] = {}
+        self.waiting_for_pods: dict[Hashable, UnschedulablePods] = {}
         self._active: list[tuple[int, int, int, QueuedPod]] = []
         self._backoff: list[tuple[int, int, int, int, QueuedPod]] = []
         self._sequence = 0
@@ -86,41 +89,55 @@ class SchedulingQueue:
 
     # -- coming and going --------------------------------------------------------------------------------------------
 
-    def add(self, pod: Object, now: int, *, gated: bool) -> QueuedPod:
-        """A new pod."""
-        self._sequence += 1
-        queued = self.pods[pod["metadata"]["uid"]] = QueuedPod(pod, self._sequence, now)
-        if gated:
-            queued.place = "gated"
-        else:
+    def put(self, old: Object | None, pod: Object, now: int) -> bool:
+        """A pod waits, or has changed while it waits; answers whether it may be tried now."""
+        queued = self.pods.get(pod["metadata"]["uid"])
+        if queued is None:
+            self._sequence += 1
+            queued = self.pods[pod["metadata"]["uid"]] = QueuedPod(pod, self._sequence, now)
+            if self._is_gated(pod):
+                queued.place = "gated"
+            else:
+                self._activate(queued)
+            return True
+        queued.pod = pod
+        if queued.place == "gated":
+            if self._is_gated(pod):
+                return False
             self._activate(queued)
-        return queued
+            return True
+        if old is not None and _asks_differently(old, pod):
+            if queued.place == "unschedulable":
+                self._again(queued, now)
+            return True
+        return False
+
+    def ungate(self) -> None:
+        """Let in the pods that plugins keep out no longer."""
+        for queued in self.pods.values():
+            if queued.place == "gated" and not self._is_gated(queued.pod):
+                self._activate(queued)
 
     def remove(self, uid: str) -> QueuedPod | None:
         """A pod waits no longer, whyever."""
         queued = self.pods.pop(uid, None)
         if queued is not None:
-            kind, tried = queued.kind, queued.place in ("active", "backoff")
-            self._leave_kind(queued)
+            line, tried = queued.line, queued.place in ("active", "backoff")
+            self._leave_line(queued)
             queued.place = "away"
-            if tried and kind is not None and kind.pods:
-                # It was to be tried in the place of all of its kind; now the next one is.
-                self._release(kind, queued.stamp)
+            if tried and line is not None and line.pods:
+                # It was to be tried in the place of all of its line; now the next one is.
+                self._release(line, queued.stamp)
         return queued
 
-    def ungate(self, queued: QueuedPod) -> None:
-        """The last gate of a pod is gone."""
-        if queued.place == "gated":
-            self._activate(queued)
-
-    def _leave_kind(self, queued: QueuedPod) -> None:
-        kind = queued.kind
-        if kind is not None:
-            queued.kind = None
-            kind.pods.pop(queued.uid, None)
-            if not kind.pods:
-                self.kinds.pop(kind.key, None)
-                self.wide_kinds.pop(kind.key, None)
+    def _leave_line(self, queued: QueuedPod) -> None:
+        line = queued.line
+        if line is not None:
+            queued.line = None
+            line.pods.pop(queued.uid, None)
+            if not line.pods:
+                self.unschedulable.pop(line.signature, None)
+                self.waiting_for_pods.pop(line.signature, None)
 
     def _activate(self, queued: QueuedPod) -> None:
         queued.place = "active"
@@ -171,64 +188,59 @@ class SchedulingQueue:
             heapq.heappop(backoff)
 
     def placed(self, queued: QueuedPod) -> None:
-        """A pod found its node; the next of its kind may try, unless it is plain that there is no room."""
-        kind = queued.kind
+        """A pod found its node; the next of its line may try, unless it is plain that there is no room."""
+        line = queued.line
         self.remove(queued.uid)
-        if kind is not None and kind.pods and (kind.plan is None or not kind.plan.hopeless):
-            self._release(kind, queued.stamp)
+        if line is not None and line.pods and (line.cycle is None or not line.cycle.hopeless):
+            self._release(line, queued.stamp)
 
     def is_crowded(self, queued: QueuedPod) -> bool:
         """Whether so many pods wait that one which failed before is not worth many words when it fails again."""
         return queued.failures > 0 and len(self.pods) > _SHORT
 
-    def park_again(self, queued: QueuedPod, now: int) -> Kind | None:
+    def fail_again(self, queued: QueuedPod, now: int) -> UnschedulablePods | None:
         """A pod failed as before."""
-        queued.place = "parked"
-        if queued.kind is not None:
-            queued.kind.since = now
-        return queued.kind
+        queued.place = "unschedulable"
+        if queued.line is not None:
+            queued.line.since = now
+        return queued.line
 
-    def park(self, queued: QueuedPod, key: Hashable, plugins: frozenset[str], now: int) -> Kind:
-        """A pod failed; it waits with its kind."""
-        kind = self.kinds.get(key)
-        if queued.kind is not None and queued.kind is not kind:
-            self._leave_kind(queued)
-        if kind is None:
-            kind = self.kinds[key] = Kind(key)
-        kind.plugins, kind.since = plugins, now
-        if plugins & _WIDE:
-            self.wide_kinds[key] = kind
+    def fail(self, queued: QueuedPod, signature: Hashable, plugins: frozenset[str], now: int) -> UnschedulablePods:
+        """A pod failed; it waits with its line."""
+        line = self.unschedulable.get(signature)
+        if queued.line is not None and queued.line is not line:
+            self._leave_line(queued)
+        if line is None:
+            line = self.unschedulable[signature] = UnschedulablePods(signature)
+        line.plugins, line.since = plugins, now
+        if any("pods" in plugin.events for name in plugins if (plugin := REGISTRY.get(name)) is not None):
+            self.waiting_for_pods[signature] = line
         else:
-            self.wide_kinds.pop(key, None)
-        queued.kind = kind
-        kind.pods.setdefault(queued.uid, queued)
+            self.waiting_for_pods.pop(signature, None)
+        queued.line = line
+        line.pods.setdefault(queued.uid, queued)
         queued.failures += 1
         queued.stamp = now
-        queued.place = "parked"
-        return kind
+        queued.place = "unschedulable"
+        return line
 
     # -- waking ------------------------------------------------------------------------------------------------------
 
-    def wake(self, kinds: Iterable[Kind], now: int) -> None:
-        """Something happened that may help these kinds: try them again."""
-        for kind in kinds:
-            self._release(kind, now)
+    def wake(self, lines: Iterable[UnschedulablePods], now: int) -> None:
+        """Something happened that may help these lines: try them again."""
+        for line in lines:
+            self._release(line, now)
 
-    def wake_pod(self, queued: QueuedPod, now: int) -> None:
-        """Try one pod again."""
-        if queued.place == "parked":
-            self._again(queued, now)
-
-    def _release(self, kind: Kind, now: int) -> None:
-        pods: Iterable[QueuedPod] = kind.pods.values()
-        if len(kind.pods) > _SHORT:
-            pods = (next(iter(kind.pods.values())),)
+    def _release(self, line: UnschedulablePods, now: int) -> None:
+        pods: Iterable[QueuedPod] = line.pods.values()
+        if len(line.pods) > _SHORT:
+            pods = (next(iter(line.pods.values())),)
         for queued in pods:
-            if queued.place == "parked":
+            if queued.place == "unschedulable":
                 self._again(queued, now)
 
     def _again(self, queued: QueuedPod, now: int) -> None:
-        since = queued.kind.since if queued.kind is not None else queued.stamp
+        since = queued.line.since if queued.line is not None else queued.stamp
         stamp = max(queued.stamp, since)
         over = _window(stamp + self._backoff_of(queued))
         if over < _window(now) or not queued.failures:
@@ -246,3 +258,10 @@ class SchedulingQueue:
 def _window(when: int) -> int:
     """Back-offs end at whole seconds."""
     return when // SECOND * SECOND
+
+
+def _asks_differently(old: Object, new: Object) -> bool:
+    """Whether a waiting pod was changed in a way that may matter."""
+    return old["metadata"].get("labels") != new["metadata"].get("labels") or (
+        old["spec"] is not new["spec"] and old["spec"] != new["spec"]
+    )

@@ -15,14 +15,13 @@ from typing import Any
 
 from ghostfleet.core.changes import Object
 from ghostfleet.core.quantity import milli, value
-from ghostfleet.schedulers.kube.cycle import schedule_one
-from ghostfleet.schedulers.kube.evidence import amount_text, largest_block, refusals
-from ghostfleet.schedulers.kube.plan import Plan
-from ghostfleet.schedulers.kube.profile import Profile
-from ghostfleet.schedulers.kube.requests import CPU
-from ghostfleet.schedulers.kube.state import ClusterState
+from ghostfleet.schedulers.framework.cyclestate import CycleState
+from ghostfleet.schedulers.framework.requests import CPU
+from ghostfleet.schedulers.framework.snapshot import Snapshot
+from ghostfleet.schedulers.kube.findings import amount_text, largest_block, needs, refusals
+from ghostfleet.schedulers.kube.schedule_one import ScheduleAlgorithm
 
-__all__ = ["Remedy", "find_remedies"]
+__all__ = ["Remedy", "find_remedies", "fresh_nodes"]
 
 #: So many changes are tried at most; pairs grow with the square of it.
 _CHANGES = 24
@@ -46,48 +45,51 @@ class _Change:
     nodes: tuple[Object, ...] = ()
 
 
-def find_remedies(state: ClusterState, pod: Object, profile: Profile) -> list[Remedy]:
-    """Single changes that would place the pod; pairs where no single one does. The state is left as it was."""
-    changes = list(_changes(state, state.plan(profile, pod), pod))[:_CHANGES]
-    found = [remedy for change in changes if (remedy := _tried(state, pod, profile, (change,))) is not None]
+def find_remedies(algorithm: ScheduleAlgorithm, pod: Object) -> list[Remedy]:
+    """Single changes that would place the pod; pairs where no single one does. The snapshot is left as it was."""
+    cycle = algorithm.framework_of(pod).cycle_state(pod)
+    changes = list(_changes(cycle, pod))[:_CHANGES]
+    found = [remedy for change in changes if (remedy := _tried(algorithm, pod, (change,))) is not None]
     if found:
         return found
     pairs = combinations(changes, 2)
-    return [remedy for pair in pairs if (remedy := _tried(state, pod, profile, pair)) is not None]
+    return [remedy for pair in pairs if (remedy := _tried(algorithm, pod, pair)) is not None]
 
 
-def _tried(state: ClusterState, pod: Object, profile: Profile, changes: tuple[_Change, ...]) -> Remedy | None:
+def _tried(algorithm: ScheduleAlgorithm, pod: Object, changes: tuple[_Change, ...]) -> Remedy | None:
     """Schedule the pod as if the changes were made."""
+    snapshot = algorithm.snapshot
     nodes = [node for change in changes for node in change.nodes]
-    before = {node["metadata"]["name"]: _node(state, node["metadata"]["name"]) for node in nodes}
+    before = {node["metadata"]["name"]: _node(snapshot, node["metadata"]["name"]) for node in nodes}
     for change in changes:
         pod = change.pod(pod)
     for node in nodes:
-        state.put_node(node)
+        snapshot.put_node(node)
     try:
-        placed = schedule_one(state, pod, profile).node
+        placed = algorithm.schedule(algorithm.framework_of(pod).cycle_state(pod), pod).node
     finally:
         for name, earlier in before.items():
             if earlier is None:
-                state.drop_node(name)
+                snapshot.drop_node(name)
             else:
-                state.put_node(earlier)
+                snapshot.put_node(earlier)
     return Remedy(" and ".join(change.text for change in changes), placed) if placed is not None else None
 
 
-def _changes(state: ClusterState, plan: Plan, pod: Object) -> Iterator[_Change]:
-    yield from _tolerations(state, pod)
-    yield from _smaller_requests(state, plan, pod["metadata"]["uid"])
+def _changes(cycle: CycleState, pod: Object) -> Iterator[_Change]:
+    snapshot = cycle.snapshot
+    yield from _tolerations(snapshot, pod)
+    yield from _smaller_requests(cycle, pod["metadata"]["uid"])
     yield from _dropped_demands(pod)
-    yield from _uncordoned(state)
-    yield from _one_more_node(state)
+    yield from _uncordoned(snapshot)
+    yield from _one_more_node(snapshot)
 
 
-def _tolerations(state: ClusterState, pod: Object) -> Iterator[_Change]:
+def _tolerations(snapshot: Snapshot, pod: Object) -> Iterator[_Change]:
     """Tolerate a taint that keeps the pod away from some node."""
     seen: dict[tuple[str, str, str], None] = {}
     tolerated = pod["spec"].get("tolerations") or []
-    for taints in state.table.taints:
+    for taints in snapshot.nodes.taints:
         for taint in taints:
             if (
                 taint.get("effect") in ("NoSchedule", "NoExecute")
@@ -102,18 +104,19 @@ def _tolerations(state: ClusterState, pod: Object) -> Iterator[_Change]:
         )
 
 
-def _smaller_requests(state: ClusterState, plan: Plan, uid: str) -> Iterator[_Change]:
+def _smaller_requests(cycle: CycleState, uid: str) -> Iterator[_Change]:
     """Ask for no more than the largest block that is free, on any node or on those that object to nothing else."""
-    slots = state.table.slots
-    refused = refusals(state, plan, uid)
+    snapshot = cycle.snapshot
+    slots = snapshot.nodes.slots
+    refused = refusals(cycle, uid)
     short = [slots[node] for node, why in refused.items() if why is not None and why.plugin == "NodeResourcesFit"]
-    for column, asked, name in plan.needs:
-        blocks = {largest_block(state, column, places) for places in (short, [slots[node] for node in refused])}
+    for column, asked, name in needs(cycle):
+        blocks = {largest_block(snapshot, column, places) for places in (short, [slots[node] for node in refused])}
         for block, where in sorted(blocks):
             if 0 < block < asked:
                 yield _Change(
                     f"ask for {amount_text(name, block)} instead of {amount_text(name, asked)} {name} "
-                    f"(the largest free block, on {state.table.names[where]})",
+                    f"(the largest free block, on {snapshot.nodes.names[where]})",
                     partial(_asking_less, resource=name, less=asked - block),
                 )
 
@@ -140,18 +143,23 @@ def _dropped_demands(pod: Object) -> Iterator[_Change]:
             )
 
 
-def _uncordoned(state: ClusterState) -> Iterator[_Change]:
-    for slot, node in enumerate(state.table.nodes):
-        if node is not None and state.table.unschedulable[slot]:
+def _uncordoned(snapshot: Snapshot) -> Iterator[_Change]:
+    for slot, node in enumerate(snapshot.nodes.objects):
+        if node is not None and snapshot.nodes.unschedulable[slot]:
             taints = [each for each in node["spec"].get("taints") or () if each["key"] != _CORDON]
             spec = {**node["spec"], "unschedulable": False, "taints": taints}
             yield _Change(f"uncordon the node {node['metadata']['name']}", nodes=({**node, "spec": spec},))
 
 
-def _one_more_node(state: ClusterState) -> Iterator[_Change]:
-    """A fresh copy of each shape of node that there is."""
+def _one_more_node(snapshot: Snapshot) -> Iterator[_Change]:
+    for like, fresh in fresh_nodes(snapshot):
+        yield _Change(f"add one more node like {like}", nodes=(fresh,))
+
+
+def fresh_nodes(snapshot: Snapshot) -> Iterator[tuple[str, Object]]:
+    """A fresh copy of each shape of node that there is, and the name of one that has it."""
     shapes: dict[tuple[tuple[str, str], ...], None] = {}
-    for node in state.table.nodes:
+    for node in list(snapshot.nodes.objects):
         if node is None:
             continue
         shape = tuple(sorted((node["status"].get("allocatable") or {}).items()))
@@ -161,12 +169,12 @@ def _one_more_node(state: ClusterState) -> Iterator[_Change]:
         labels = {**(node["metadata"].get("labels") or {}), "kubernetes.io/hostname": _NEW_NODE}
         metadata = {**node["metadata"], "name": _NEW_NODE, "uid": _NEW_NODE, "labels": labels}
         fresh = {**node, "metadata": metadata, "spec": {**node["spec"], "unschedulable": False}}
-        yield _Change(f"add one more node like {node['metadata']['name']}", nodes=(fresh,))
+        yield node["metadata"]["name"], fresh
 
 
-def _node(state: ClusterState, name: str) -> Object | None:
-    slot = state.table.slots.get(name)
-    return state.table.nodes[slot] if slot is not None else None
+def _node(snapshot: Snapshot, name: str) -> Object | None:
+    slot = snapshot.nodes.slots.get(name)
+    return snapshot.nodes.objects[slot] if slot is not None else None
 
 
 def _with_spec(pod: Object, **fields: Any) -> Object:

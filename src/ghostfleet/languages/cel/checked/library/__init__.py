@@ -1,0 +1,1 @@
+"""The libraries of functions that Kubernetes gives CEL, one a module."""

@@ -1,0 +1,109 @@
+"""The runner: what every scheduler runs in, be it the default one or a user's own.
+
+It keeps the snapshot by the store's events, wakes the scheduler when something may have changed for pods that wait,
+and writes what is decided. In cluster time a cycle costs `cycle_cost`, cycles begin no oftener than every `period`, and
+writes go through a client with a rate limit and a latency; all that is nothing unless a profile of modelled speed says
+so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from ghostfleet.core.changes import Object
+from ghostfleet.core.clock import Clock, Handle
+from ghostfleet.core.profile import Profile
+from ghostfleet.core.ratelimit import TokenBucket
+from ghostfleet.core.store import Store
+from ghostfleet.schedulers.framework.eventhandlers import EventHandlers, Queue
+from ghostfleet.schedulers.framework.plugin import Plugin
+from ghostfleet.schedulers.framework.recorder import EventRecorder
+from ghostfleet.schedulers.framework.snapshot import Snapshot
+from ghostfleet.schedulers.framework.writer import Writer
+
+__all__ = ["INSTANT", "Pace", "Runner"]
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast a scheduler works."""
+
+    #: The rate limit of its client; None for no limit.
+    limiter: TokenBucket | None = None
+    #: How long a cycle takes, how often cycles begin at most, and how long a write takes, in microseconds.
+    cycle_cost: int = 0
+    period: int = 0
+    latency: int = 0
+
+    @classmethod
+    def of(cls, profile: Profile, client: str = "kube-scheduler") -> Pace:
+        """The pace of schedulers in a profile."""
+        return cls(
+            profile.limiter(client, "Scheduler"),
+            cycle_cost=profile.duration("scheduler.cycle-cost"),
+            latency=profile.duration("scheduler.write-latency"),
+        )
+
+
+INSTANT = Pace()
+
+
+class Runner:
+    """Runs one scheduler on one store and one clock; what a scheduler does in a cycle is up to it."""
+
+    def __init__(self, store: Store, clock: Clock, pace: Pace = INSTANT) -> None:
+        self._store = store
+        self._clock = clock
+        self._pace = pace
+        self._handle: Handle | None = None
+        self._started = -pace.period
+        self.snapshot = Snapshot(store)
+
+    def start(self, queue: Queue, schedulers: Collection[str], plugins: Iterable[Plugin] = ()) -> None:
+        """Begin to take notice of the store; pods name one of the schedulers by spec.schedulerName."""
+        self._recorders = {name: EventRecorder(self._store, name) for name in schedulers}
+        self.writer = Writer(
+            self.snapshot, self._recorders, self._binding_failed, self._pace.limiter, self._pace.latency
+        )
+        self.handlers = EventHandlers(
+            self._store, self.snapshot, queue, schedulers, self.wake, self.writer.forget, list(plugins)
+        )
+        self.wake()
+
+    def stop(self) -> None:
+        """Take no more notice of the store."""
+        self.handlers.stop()
+        if self._handle is not None:
+            self._handle.cancel()
+
+    def wake(self) -> None:
+        """Let a cycle begin soon."""
+        if self._handle is None:
+            due = self._started + self._pace.period
+            if due > self._clock.now():
+                self._handle = self._clock.call_at(due, self._run)
+            else:
+                self._handle = self._clock.call_soon(self._run)
+
+    def _run(self) -> None:
+        self._handle = None
+        self._started = self._clock.now()
+        if not self.cycle(self._started):
+            return
+        if self._pace.cycle_cost:
+            self._handle = self._clock.call_later(self._pace.cycle_cost, self._run)
+        else:
+            self.wake()
+
+    def cycle(self, now: int) -> bool:
+        """One cycle; answers whether there is more to do."""
+        raise NotImplementedError
+
+    def _binding_failed(self, pod: Object) -> None:
+        """A pod could not be bound after all; look at it again if it is still there."""
+        self.handlers.events.note("pods")
+        found = self._store.find("pods", pod["metadata"]["namespace"], pod["metadata"]["name"])
+        if found is not None:
+            self.handlers.see(None, found)
+        self.wake()
