@@ -1,0 +1,89 @@
+"""A scenario: a job that needs room, and victims that would have to make it.
+
+Victims accumulate. *Recorded* ones were found necessary for the first tasks of the job; *potential* ones were added since. Tasks are kept
+in the groups in which they came, as copies of their jobs; the tasks a validator sees are the jobs' own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ghostfleet.schedulers.kai.pod_info import PodInfo
+from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
+
+__all__ = ["Scenario", "VictimInfo"]
+
+
+@dataclass
+class VictimInfo:
+    """A job and those of its tasks that would be evicted."""
+
+    job: PodGroupInfo
+    tasks: list[PodInfo] = field(default_factory=list)
+
+
+class Scenario:
+    """`jobs` are the session's; `preemptor` is the part of a job that is to be placed."""
+
+    __slots__ = (
+        "_by_node",
+        "_groups",
+        "_jobs",
+        "_victims",
+        "pending_tasks",
+        "potential_tasks",
+        "preemptor",
+        "recorded_jobs",
+        "recorded_tasks",
+    )
+
+    def __init__(
+        self, jobs: Mapping[str, PodGroupInfo], preemptor: PodGroupInfo, recorded_jobs: Sequence[PodGroupInfo]
+    ) -> None:
+        self._jobs = jobs
+        self.preemptor = preemptor
+        self.pending_tasks = list(preemptor.tasks())
+        self.recorded_jobs = recorded_jobs
+        self.recorded_tasks = [task for job in recorded_jobs for task in job.tasks()]
+        self.potential_tasks: list[PodInfo] = []
+        self._victims: dict[str, VictimInfo] = {}
+        self._groups: dict[str, list[PodGroupInfo]] = {}
+        self._by_node: dict[str, dict[str, None]] = {}
+        for job in recorded_jobs:
+            self._add_group(list(job.tasks()))
+
+    def add_potential_victims(self, tasks: Sequence[PodInfo]) -> None:
+        """Add tasks of one job."""
+        if not tasks:
+            return
+        self.potential_tasks += tasks
+        self._add_group(tasks)
+        for task in tasks:
+            self._by_node.setdefault(task.node, {})[task.pod.job] = None
+
+    def _add_group(self, tasks: Sequence[PodInfo]) -> None:
+        job = self._jobs[tasks[0].pod.job]
+        self._groups.setdefault(job.uid, []).append(job.clone_with_tasks(tasks))
+        self._victims.setdefault(job.uid, VictimInfo(job)).tasks += tasks
+
+    def latest_potential_victim(self) -> PodGroupInfo | None:
+        return self._jobs[self.potential_tasks[-1].pod.job] if self.potential_tasks else None
+
+    def victim_tasks_on(self, node: str) -> list[PodInfo]:
+        """All victim tasks of the potential victim jobs that have one on a node."""
+        return [task for job in self._by_node.get(node, ()) for group in self._groups[job] for task in group.tasks()]
+
+    def representative_of(self, task: PodInfo) -> PodGroupInfo | None:
+        """The group in which a victim task came."""
+        for group in self._groups.get(task.pod.job, ()):
+            if group.find_task(task.uid) is not None:
+                return group
+        return None
+
+    def victims(self) -> Mapping[str, VictimInfo]:
+        """The victims by job, with their tasks as they are now."""
+        for victim in self._victims.values():
+            current = [victim.job.find_task(task.uid) for task in victim.tasks]
+            victim.tasks = [task for task in current if task is not None]
+        return self._victims

@@ -1,0 +1,124 @@
+"""Trying one scenario: evict victims, place everybody anew in queue order, and see whether the job got its place.
+
+The recorded victims go, then node by node of the latest victim all potential victims that have a task there. Victims that find a place again
+are moved (or stay, if it is their own); the others stay evicted. The validator has the last word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ghostfleet.schedulers.kai.allocating import allocate_job
+from ghostfleet.schedulers.kai.job_order import JobsOrder, OrderOptions
+from ghostfleet.schedulers.kai.node_info import NodeInfo
+from ghostfleet.schedulers.kai.pod_info import PodInfo
+from ghostfleet.schedulers.kai.pod_status import PIPELINED, RELEASING
+from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
+from ghostfleet.schedulers.kai.scenario import Scenario
+from ghostfleet.schedulers.kai.session import Session
+from ghostfleet.schedulers.kai.statement import Eviction, Statement
+
+__all__ = ["ByPodSolver", "Solution", "Validator"]
+
+Validator = Callable[[Scenario], bool]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The victims, as tasks and as the groups they came in, and the statement that makes it so."""
+
+    victim_tasks: Sequence[PodInfo]
+    victim_jobs: Sequence[PodGroupInfo]
+    statement: Statement
+
+
+class ByPodSolver:
+    def __init__(
+        self, session: Session, feasible: Mapping[str, NodeInfo], validator: Validator | None, action: str
+    ) -> None:
+        self._session = session
+        self._feasible = dict(feasible)
+        self._validator = validator
+        self._action = action
+
+    def solve(self, scenario: Scenario) -> Solution | None:
+        """How the scenario works out, or None with nothing changed."""
+        statement = self._session.statement()
+        found = self._solve(scenario, statement)
+        if found is None:
+            statement.discard()
+        return found
+
+    def _solve(self, scenario: Scenario, statement: Statement) -> Solution | None:
+        recorded = scenario.recorded_tasks
+        if not self._evict(statement, recorded, scenario.preemptor):
+            return None
+        latest = scenario.latest_potential_victim()
+        if latest is None:
+            if not recorded or not self._simulate(scenario, statement, recorded):
+                return None
+            return self._validated(scenario, statement, recorded)
+        for node in dict.fromkeys(task.node for task in latest.tasks()):
+            checkpoint = statement.checkpoint()
+            potential = scenario.victim_tasks_on(node)
+            if not self._evict(statement, potential, scenario.preemptor):
+                return None
+            added = self._add_feasible(potential)
+            victims = [*recorded, *potential]
+            if self._simulate(scenario, statement, victims):
+                return self._validated(scenario, statement, victims)
+            for name in added:
+                del self._feasible[name]
+            statement.rollback(checkpoint)
+        return None
+
+    def _evict(self, statement: Statement, tasks: Sequence[PodInfo], preemptor: PodGroupInfo) -> bool:
+        eviction = Eviction(self._action, preemptor, len(tasks))
+        return all(statement.evict(task, eviction) for task in tasks)
+
+    def _add_feasible(self, tasks: Sequence[PodInfo]) -> list[str]:
+        added = [name for name in dict.fromkeys(task.node for task in tasks) if name not in self._feasible]
+        for name in added:
+            self._feasible[name] = self._session.nodes[name]
+        return added
+
+    def _simulate(self, scenario: Scenario, statement: Statement, victims: Sequence[PodInfo]) -> bool:
+        """Place victims and the job anew, in queue order among all that wait; whether the job got its place."""
+        session, preemptor = self._session, scenario.preemptor
+        victim_jobs = {task.pod.job for task in victims}
+        candidates = {job.uid: job for job in session.jobs.values() if job.pending}
+        candidates.update((uid, session.jobs[uid]) for uid in victim_jobs)
+        candidates[preemptor.uid] = preemptor
+        order = JobsOrder(session, OrderOptions(), candidates.values())
+        nodes = list(self._feasible.values())
+        placed = False
+        while order:
+            job = order.pop()
+            if job is None:
+                break
+            if job.uid == preemptor.uid:
+                placed = allocate_job(session, statement, nodes, job, pipeline_only=True)
+                if not placed:
+                    return False
+            elif job.uid in victim_jobs:
+                allocate_job(session, statement, nodes, job, pipeline_only=True)
+        return placed
+
+    def _validated(self, scenario: Scenario, statement: Statement, victims: Sequence[PodInfo]) -> Solution | None:
+        evicted = [task for task in victims if task.status == RELEASING]
+        moved = [task for task in victims if task.status == PIPELINED]
+        if self._validator is not None and not self._validator(scenario):
+            return None
+        tasks = [*evicted, *moved]
+        return Solution(tasks, _groups_of(tasks, scenario), statement)
+
+
+def _groups_of(tasks: Sequence[PodInfo], scenario: Scenario) -> list[PodGroupInfo]:
+    """The groups in which victims came, each once, those of a job together."""
+    groups: dict[str, dict[int, PodGroupInfo]] = {}
+    for task in tasks:
+        group = scenario.representative_of(task)
+        if group is not None:
+            groups.setdefault(group.uid, {})[id(group)] = group
+    return [group for found in groups.values() for group in found.values()]

@@ -1,0 +1,84 @@
+"""Finding victims for a job: task by task, each time with one task more, and with the victims found so far as given."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from ghostfleet.schedulers.kai.allocation_info import tasks_to_allocate
+from ghostfleet.schedulers.kai.job_order import JobsOrder
+from ghostfleet.schedulers.kai.node_info import NodeInfo
+from ghostfleet.schedulers.kai.pod_info import PodInfo
+from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
+from ghostfleet.schedulers.kai.session import Session
+from ghostfleet.schedulers.kai.solvers.by_pod_solver import ByPodSolver, Solution, Validator
+from ghostfleet.schedulers.kai.solvers.scenario_builder import ScenarioBuilder
+from ghostfleet.schedulers.kai.statement import Statement
+from ghostfleet.schedulers.kai.subgroup_info import DEFAULT_SUB_GROUP
+
+__all__ = ["JobSolver"]
+
+
+class JobSolver:
+    """`victims` gives the order of victims anew for every part of a job."""
+
+    def __init__(
+        self,
+        session: Session,
+        feasible: Sequence[NodeInfo],
+        validator: Validator | None,
+        victims: Callable[[], JobsOrder],
+        action: str,
+    ) -> None:
+        self._session = session
+        self._feasible = feasible
+        self._validator = validator
+        self._victims = victims
+        self._action = action
+
+    def solve(self, job: PodGroupInfo) -> Statement | None:
+        """The statement that gives the job its place, or None with nothing changed."""
+        used_before = job.num_active_used
+        pending: list[PodInfo] = []
+        solution: Solution | None = None
+        tasks = tasks_to_allocate(self._session, job, real=False)
+        for task in tasks:
+            pending.append(task)
+            found = self._solve_partial(_part_of(job, pending), solution)
+            if found is None:
+                break
+            if len(pending) < len(tasks):
+                found.statement.discard()
+            solution = found
+        if solution is None or not job.is_gang_satisfied or used_before >= job.num_active_used:
+            return None
+        return solution.statement
+
+    def _solve_partial(self, part: PodGroupInfo, so_far: Solution | None) -> Solution | None:
+        session = self._session
+        feasible = {node.name: node for node in self._feasible}
+        recorded: Sequence[PodGroupInfo] = ()
+        if so_far is not None:
+            recorded = so_far.victim_jobs
+            feasible.update((task.node, session.nodes[task.node]) for task in so_far.victim_tasks)
+        builder = ScenarioBuilder(session, part, recorded, self._victims(), feasible)
+        solver = ByPodSolver(session, feasible, self._validator, self._action)
+        scenario = builder.first()
+        while scenario is not None:
+            found = solver.solve(scenario)
+            if found is not None:
+                return found
+            scenario = builder.next()
+        return None
+
+
+def _part_of(job: PodGroupInfo, tasks: Sequence[PodInfo]) -> PodGroupInfo:
+    """A job of these tasks alone, all of which are needed."""
+    part = job.clone_with_tasks(tasks)
+    needed = Counter(
+        task.pod.sub_group if task.pod.sub_group in part.pod_sets else DEFAULT_SUB_GROUP for task in tasks
+    )
+    for name, count in needed.items():
+        if name in part.pod_sets:
+            part.pod_sets[name].min_available = count
+    return part
