@@ -183,10 +183,18 @@ def run_scenario(case: Case) -> list[str]:
 
 def initial_state(case: Case) -> State:
     return {
-        task["name"]: (STATUSES[task["status"]], task["node"], tuple(task["gpuGroups"]))
+        task["name"]: (STATUSES[task["status"]], task["node"], _groups(task))
         for job in case["jobs"]
         for task in job["tasks"]
     }
+
+
+def _groups(task: dict[str, Any]) -> tuple[str, ...]:
+    """The shared GPUs of a task; those of a fractional task on a node that are not told are its own."""
+    groups = list(task["gpuGroups"])
+    if task["node"] and task["request"]["type"] == FRACTION:
+        groups += [f"{task['name']}/{number}" for number in range(len(groups), task["request"]["gpuDevices"])]
+    return tuple(groups)
 
 
 def _fed_back(case: Case, session: Session) -> State:
@@ -474,10 +482,10 @@ def _involved(found: dict[str, float]) -> frozenset[int]:
 
 
 def _set_resource_share(given: dict[str, Any]) -> Any:
-    queues = [_attributes(found) for found in given["queues"].values()]
+    queues = _queues(given)
     resource = _RESOURCES.index(given["resource"])
-    remaining = divide_resource(given["total"], given["k"], resource, queues)
-    return {"fairShare": {queue.uid: queue.fair_share[resource] for queue in queues}, "remaining": remaining}
+    remaining = divide_resource(given["total"], given["k"], resource, list(queues.values()))
+    return {"fairShare": {uid: queue.fair_share[resource] for uid, queue in queues.items()}, "remaining": remaining}
 
 
 def _reclaimer(found: dict[str, Any]) -> Reclaimer:
