@@ -34,6 +34,7 @@ class NodeInfo:
     __slots__ = (
         "_accepted",
         "allocatable",
+        "bookings",
         "gpu_count",
         "gpu_memory",
         "gpu_memory_synced",
@@ -52,7 +53,6 @@ class NodeInfo:
         "taints",
         "tasks",
         "used",
-        "version",
     )
 
     def __init__(
@@ -90,7 +90,8 @@ class NodeInfo:
         self.tasks: dict[str, PodInfo] = {}
         self.legacy_mig_tasks: dict[str, str] = {}
         self.shared = GpuSharing(self)
-        self.version = 0
+        #: Where a session wants to be told that something was booked.
+        self.bookings: list[NodeInfo] = []
         self._accepted: dict[tuple[object, ...], ResourceRequirements] = {}
 
     def add_task(self, task: PodInfo, *, moved: bool = False) -> bool:
@@ -120,7 +121,7 @@ class NodeInfo:
         return self.remove_task(task.uid) and self.add_task(task)
 
     def _book(self, task: PodInfo, sign: int) -> None:
-        self.version += 1
+        self.bookings.append(self)
         accepted = task.accepted
         gpus = 0.0 if task.is_shared_allocation or task.pod.reservation else sign * accepted.device_gpus
         self.used.add_base(accepted, sign)

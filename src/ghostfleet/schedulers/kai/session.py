@@ -81,7 +81,11 @@ class Session:
         self.task_order_keys: list[Key] = []
         self.pod_set_order_keys: list[Callable[[PodSet], object]] = []
         self.queue_order: Callable[[QueueInfo, QueueInfo, QueueOrderJobs, QueueOrderJobs], int] | None = None
-        self.node_order = NodeOrder()
+        #: Nodes in the order in which something was booked on them.
+        self.bookings: list[NodeInfo] = []
+        for node in self.nodes.values():
+            node.bookings = self.bookings
+        self.node_order = NodeOrder(self.nodes, self.bookings)
         self.gpu_order_fns: list[Callable[[NodeInfo, str], float]] = []
         self.pre_predicates: list[Callable[[PodInfo, PodGroupInfo], str | None]] = []
         self.predicates: list[Callable[[PodInfo, PodGroupInfo, NodeInfo], str | None]] = []
@@ -165,7 +169,7 @@ class Session:
         """How many nodes refuse a task, and why, in one line."""
         nodes = list(nodes)
         gang = sum(len(pod_set.tasks) for pod_set in job.pod_sets.values()) > 1
-        version = sum(node.version for node in nodes)
+        version = len(self.bookings)
         key = (task.pod.shape, task.pod.constraints, job.queue, job.is_preemptible, gang, len(nodes))
         known = self._refusals.get(key)
         if known is not None and known[0] == version:

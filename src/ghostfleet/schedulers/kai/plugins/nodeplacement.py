@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from ghostfleet.schedulers.kai.node_info import NodeInfo
 from ghostfleet.schedulers.kai.plugins.scores import MAX_HIGH_DENSITY
-from ghostfleet.schedulers.kai.pod_info import PodInfo
+from ghostfleet.schedulers.kai.pod_info import Pod, PodInfo
 from ghostfleet.schedulers.kai.session import Session
 
 __all__ = ["NodePlacement"]
@@ -25,11 +25,18 @@ class NodePlacement:
         self._range = (0.0, 0.0)
 
     def on_session_open(self, session: Session) -> None:
-        session.node_order.add_packing(self._prepare, self._score)
+        session.node_order.add_packing(self._prepare, self._score, self._rank)
+
+    def _rank(self, pod: Pod, node: NodeInfo) -> float:
+        """Binpack orders by what is left, spread by the part that is left, backwards."""
+        kind = _kind(pod)
+        if self._spread[kind]:
+            return -self._part_left(node, kind)
+        return _left(node, kind) if _there(node, kind) else math.inf
 
     def _prepare(self, task: PodInfo, nodes: Sequence[NodeInfo]) -> None:
         """Find the least and the most that is left on the candidates."""
-        kind = _kind(task)
+        kind = _kind(task.pod)
         if self._spread[kind]:
             return
         least, most = math.inf, 0.0
@@ -42,10 +49,9 @@ class NodePlacement:
         self._range = (least, most)
 
     def _score(self, task: PodInfo, node: NodeInfo) -> float:
-        kind = _kind(task)
+        kind = _kind(task.pod)
         if self._spread[kind]:
-            there = node.gpu_count if kind == "gpu" else node.allocatable.cpu
-            return _left(node, kind) / there if there else 0.0
+            return self._part_left(node, kind)
         least, most = self._range
         if _there(node, kind) == 0 or most == 0:
             return 0.0
@@ -53,9 +59,13 @@ class NodePlacement:
             return MAX_HIGH_DENSITY
         return MAX_HIGH_DENSITY * (1 - (_left(node, kind) - least) / (most - least))
 
+    def _part_left(self, node: NodeInfo, kind: str) -> float:
+        there = node.gpu_count if kind == "gpu" else node.allocatable.cpu
+        return _left(node, kind) / there if there else 0.0
 
-def _kind(task: PodInfo) -> str:
-    return "gpu" if task.pod.requires_gpu else "cpu"
+
+def _kind(pod: Pod) -> str:
+    return "gpu" if pod.requires_gpu else "cpu"
 
 
 def _there(node: NodeInfo, kind: str) -> float:
