@@ -84,11 +84,17 @@ class _Allocation:
         if refusal is not None:
             job.task_errors[task.uid] = refusal
             return False
+        if session.is_hopeless(task, job, nodes):
+            return self._no_place(task, job, nodes)
         for node in session.node_order.ordered(task, nodes):
             if session.fitting_node(task, job, node) and self._task_on(task, node):
                 return True
+        session.note_hopeless(task, job, nodes)
+        return self._no_place(task, job, nodes)
+
+    def _no_place(self, task: PodInfo, job: PodGroupInfo, nodes: Sequence[NodeInfo]) -> bool:
         if not self._pipeline_only:
-            job.task_errors[task.uid] = session.refusal(task, job, nodes)
+            job.task_errors[task.uid] = self._session.refusal(task, job, nodes)
         return False
 
     def _task_on(self, task: PodInfo, node: NodeInfo) -> bool:

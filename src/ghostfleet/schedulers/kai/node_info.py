@@ -17,7 +17,7 @@ from ghostfleet.schedulers.kai.pod_status import ACTIVE_USED, PIPELINED, RELEASI
 from ghostfleet.schedulers.kai.resources import Quantities, Resource, ResourceRequirements, is_mig
 from ghostfleet.schedulers.kai.storage import StorageCapacity, sum_of, waiting_claims
 
-__all__ = ["GPU_COUNT_LABEL", "GPU_MEMORY_LABEL", "NodeInfo"]
+__all__ = ["GPU_COUNT_LABEL", "GPU_MEMORY_LABEL", "Bookings", "NodeInfo"]
 
 GPU_COUNT_LABEL = "nvidia.com/gpu.count"
 GPU_MEMORY_LABEL = "nvidia.com/gpu.memory"
@@ -26,6 +26,16 @@ MIG_WORKER_LABEL = "node-role.kubernetes.io/mig-enabled"
 DEFAULT_GPU_MEMORY = 100
 TIB_IN_MIB = 1024 * 1024
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")
+
+
+class Bookings:
+    """The nodes on which something was booked, in that order, and how often something was given back."""
+
+    __slots__ = ("freed", "log")
+
+    def __init__(self) -> None:
+        self.log: list[NodeInfo] = []
+        self.freed = 0
 
 
 class NodeInfo:
@@ -91,7 +101,7 @@ class NodeInfo:
         self.legacy_mig_tasks: dict[str, str] = {}
         self.shared = GpuSharing(self)
         #: Where a session wants to be told that something was booked.
-        self.bookings: list[NodeInfo] = []
+        self.bookings = Bookings()
         self._accepted: dict[tuple[object, ...], ResourceRequirements] = {}
 
     def add_task(self, task: PodInfo, *, moved: bool = False) -> bool:
@@ -121,7 +131,9 @@ class NodeInfo:
         return self.remove_task(task.uid) and self.add_task(task)
 
     def _book(self, task: PodInfo, sign: int) -> None:
-        self.bookings.append(self)
+        self.bookings.log.append(self)
+        if sign < 0:
+            self.bookings.freed += 1
         accepted = task.accepted
         gpus = 0.0 if task.is_shared_allocation or task.pod.reservation else sign * accepted.device_gpus
         self.used.add_base(accepted, sign)

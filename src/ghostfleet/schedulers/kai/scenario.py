@@ -30,6 +30,7 @@ class Scenario:
         "_by_node",
         "_groups",
         "_jobs",
+        "_shared",
         "_victims",
         "pending_tasks",
         "potential_tasks",
@@ -50,22 +51,28 @@ class Scenario:
         self._victims: dict[str, VictimInfo] = {}
         self._groups: dict[str, list[PodGroupInfo]] = {}
         self._by_node: dict[str, dict[str, None]] = {}
+        #: Recorded jobs whose groups are still those that were recorded.
+        self._shared = {job.uid for job in recorded_jobs}
         for job in recorded_jobs:
-            self._add_group(list(job.tasks()))
+            self._add_group(job, list(job.tasks()))
 
     def add_potential_victims(self, tasks: Sequence[PodInfo]) -> None:
         """Add tasks of one job."""
         if not tasks:
             return
         self.potential_tasks += tasks
-        self._add_group(tasks)
+        job = self._jobs[tasks[0].pod.job]
+        if job.uid in self._shared:
+            # Recorded tasks of the same job will be evicted a second time, so these must be copies of their own.
+            self._shared.discard(job.uid)
+            self._groups[job.uid] = [job.clone_with_tasks(group.tasks()) for group in self._groups[job.uid]]
+        self._add_group(job.clone_with_tasks(tasks), tasks)
         for task in tasks:
             self._by_node.setdefault(task.node, {})[task.pod.job] = None
 
-    def _add_group(self, tasks: Sequence[PodInfo]) -> None:
-        job = self._jobs[tasks[0].pod.job]
-        self._groups.setdefault(job.uid, []).append(job.clone_with_tasks(tasks))
-        self._victims.setdefault(job.uid, VictimInfo(job)).tasks += tasks
+    def _add_group(self, group: PodGroupInfo, tasks: Sequence[PodInfo]) -> None:
+        self._groups.setdefault(group.uid, []).append(group)
+        self._victims.setdefault(group.uid, VictimInfo(self._jobs[group.uid])).tasks += tasks
 
     def latest_potential_victim(self) -> PodGroupInfo | None:
         return self._jobs[self.potential_tasks[-1].pod.job] if self.potential_tasks else None

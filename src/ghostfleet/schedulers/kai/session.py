@@ -16,7 +16,7 @@ from ghostfleet.schedulers.kai.conf import PluginOption, SchedulerConfiguration
 from ghostfleet.schedulers.kai.decisions import Bind, Decisions, Evict
 from ghostfleet.schedulers.kai.eviction_messages import eviction_message
 from ghostfleet.schedulers.kai.fit_errors import nodes_message
-from ghostfleet.schedulers.kai.node_info import NodeInfo
+from ghostfleet.schedulers.kai.node_info import Bookings, NodeInfo
 from ghostfleet.schedulers.kai.node_order import NodeOrder
 from ghostfleet.schedulers.kai.pod_info import PodInfo
 from ghostfleet.schedulers.kai.pod_status import BINDING, RELEASING
@@ -81,11 +81,10 @@ class Session:
         self.task_order_keys: list[Key] = []
         self.pod_set_order_keys: list[Callable[[PodSet], object]] = []
         self.queue_order: Callable[[QueueInfo, QueueInfo, QueueOrderJobs, QueueOrderJobs], int] | None = None
-        #: Nodes in the order in which something was booked on them.
-        self.bookings: list[NodeInfo] = []
+        self.bookings = Bookings()
         for node in self.nodes.values():
             node.bookings = self.bookings
-        self.node_order = NodeOrder(self.nodes, self.bookings)
+        self.node_order = NodeOrder(self.nodes, self.bookings.log)
         self.gpu_order_fns: list[Callable[[NodeInfo, str], float]] = []
         self.pre_predicates: list[Callable[[PodInfo, PodGroupInfo], str | None]] = []
         self.predicates: list[Callable[[PodInfo, PodGroupInfo, NodeInfo], str | None]] = []
@@ -106,6 +105,7 @@ class Session:
 
         self._task_keys: dict[str, tuple[object, ...]] = {}
         self._refusals: dict[tuple[object, ...], tuple[int, str]] = {}
+        self._hopeless: dict[tuple[object, ...], tuple[Sequence[NodeInfo], int]] = {}
         #: Tasks as they were before the session touched them, by uid.
         self._touched: dict[str, PodInfo] = {}
         for option in config.plugins:
@@ -165,12 +165,23 @@ class Session:
             return False
         return all(check(task, job, node) is None for check in self.predicates)
 
+    def is_hopeless(self, task: PodInfo, job: PodGroupInfo, nodes: Sequence[NodeInfo]) -> bool:
+        """Whether an alike task found no place on these nodes and nothing was given back since."""
+        known = self._hopeless.get(_kind(task, job))
+        return known is not None and known[0] is nodes and known[1] == self.bookings.freed
+
+    def note_hopeless(self, task: PodInfo, job: PodGroupInfo, nodes: Sequence[NodeInfo]) -> None:
+        """A task found no place. Tasks that others can draw in, or that share claims, are not taken note of."""
+        pod = task.pod
+        if not pod.affinity.pod_affinity and not pod.resource_claims and not pod.storage_claims:
+            self._hopeless[_kind(task, job)] = (nodes, self.bookings.freed)
+
     def refusal(self, task: PodInfo, job: PodGroupInfo, nodes: Iterable[NodeInfo]) -> str:
         """How many nodes refuse a task, and why, in one line."""
         nodes = list(nodes)
         gang = sum(len(pod_set.tasks) for pod_set in job.pod_sets.values()) > 1
-        version = len(self.bookings)
-        key = (task.pod.shape, task.pod.constraints, job.queue, job.is_preemptible, gang, len(nodes))
+        version = len(self.bookings.log)
+        key = (*_kind(task, job), gang, len(nodes))
         known = self._refusals.get(key)
         if known is not None and known[0] == version:
             return known[1]
@@ -284,6 +295,11 @@ class QueueOrderJobs:
     def __init__(self, pending: PodGroupInfo | None, victims: Sequence[PodGroupInfo] = ()) -> None:
         self.pending = pending
         self.victims = victims
+
+
+def _kind(task: PodInfo, job: PodGroupInfo) -> tuple[object, ...]:
+    """All that decides where a task can go."""
+    return (task.pod.shape, task.pod.constraints, task.pod.namespace, job.queue, job.is_preemptible)
 
 
 def _never(_job: PodGroupInfo) -> bool:
