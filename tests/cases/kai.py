@@ -19,7 +19,7 @@ from ghostfleet.schedulers.kai.conf import PROFILES, PluginOption, SchedulerConf
 from ghostfleet.schedulers.kai.cycle import open_session
 from ghostfleet.schedulers.kai.fit_errors import detailed_message
 from ghostfleet.schedulers.kai.node_info import NodeInfo
-from ghostfleet.schedulers.kai.plugins.proportion.queue_order import compare_queues
+from ghostfleet.schedulers.kai.plugins.proportion.queue_order import Standing, compare_queues, minus, plus
 from ghostfleet.schedulers.kai.plugins.proportion.reclaimable import Reclaimer, Victim, can_reclaim, is_reclaimable
 from ghostfleet.schedulers.kai.plugins.proportion.resource_division import divide_resource
 from ghostfleet.schedulers.kai.plugins.proportion.resource_share import QueueAttributes
@@ -511,15 +511,13 @@ def _can_reclaim(given: dict[str, Any]) -> bool:
 
 def _queue_order(given: dict[str, Any]) -> int:
     total = given["total"] or dict.fromkeys(_RESOURCES, 0.0)
-    return compare_queues(
-        _attributes(given["l"]),
-        _attributes(given["r"]),
-        _quantities(given["lJob"]),
-        _quantities(given["rJob"]),
-        [_quantities(victim) for victim in given["lVictims"]],
-        [_quantities(victim) for victim in given["rVictims"]],
-        _quantities(total),
-    )
+    return compare_queues(_standing(given, "l"), _standing(given, "r"), _quantities(total))
+
+
+def _standing(given: dict[str, Any], side: str) -> Standing:
+    queue = _attributes(given[side])
+    with_job = plus(queue.allocated, _quantities(given[f"{side}Job"]))
+    return Standing(queue, with_job, minus(with_job, [_quantities(victim) for victim in given[f"{side}Victims"]]))
 
 
 _VECTORS = {

@@ -7,7 +7,7 @@ deserving queue first, where a queue's victims so far count as gone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ghostfleet.schedulers.kai.pod_status import ACTIVE_ALLOCATED
@@ -16,7 +16,7 @@ from ghostfleet.schedulers.kai.priority_queue import INFINITE, PriorityQueue
 from ghostfleet.schedulers.kai.queue_info import QueueInfo
 from ghostfleet.schedulers.kai.session import QueueOrderJobs, Session
 
-__all__ = ["JobsOrder", "OrderOptions", "pending_jobs", "victims_order"]
+__all__ = ["JobsOrder", "OrderOptions", "Victims", "VictimsReplay", "pending_jobs", "victims_order"]
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class JobsOrder:
 
     def _job_less(self, left: PodGroupInfo, right: PodGroupInfo) -> bool:
         key = self._session.job_order_key
-        before: bool = key(left) < key(right)
+        before: bool = (left.order_key or key(left)) < (right.order_key or key(right))
         return not before if self._options.victims else before
 
     def _node_less(self, left: _QueueNode, right: _QueueNode) -> bool:
@@ -176,7 +176,7 @@ class JobsOrder:
         assert node.jobs is not None
         job = node.jobs.peek()
         if self._options.victims:
-            return QueueOrderJobs(None, [*self._popped.get(node.queue.uid, ()), job])
+            return QueueOrderJobs(None, self._popped.setdefault(node.queue.uid, []), job)
         return QueueOrderJobs(job)
 
 
@@ -189,6 +189,59 @@ def pending_jobs(session: Session, action: str, *, preemptible_only: bool = Fals
         depth=session.depth(action),
     )
     return JobsOrder(session, options, session.jobs.values())
+
+
+class Victims:
+    """Victims in their order, to be gone through several times from the start.
+
+    A job's parts are solved one after the other, each on the same state of the cluster, so the order is built once and what was popped is
+    remembered. Only a replay that pushes something back, as elastic jobs do, goes on with an order of its own.
+    """
+
+    def __init__(self, build: Callable[[], JobsOrder]) -> None:
+        self._build = build
+        self._order = build()
+        self._popped: list[PodGroupInfo] = []
+
+    def replay(self) -> VictimsReplay:
+        return VictimsReplay(self)
+
+    def at(self, index: int) -> PodGroupInfo | None:
+        """The victim at a place in the order; None past the end."""
+        while index >= len(self._popped):
+            job = self._order.pop() if self._order else None
+            if job is None:
+                return None
+            self._popped.append(job)
+        return self._popped[index]
+
+    def fork(self, popped: int) -> JobsOrder:
+        """An order from which so many were popped."""
+        order = self._build()
+        for _ in range(popped):
+            order.pop()
+        return order
+
+
+class VictimsReplay:
+    """One way through the victims."""
+
+    def __init__(self, victims: Victims) -> None:
+        self._victims = victims
+        self._index = 0
+        self._own: JobsOrder | None = None
+
+    def pop(self) -> PodGroupInfo | None:
+        if self._own is not None:
+            return self._own.pop() if self._own else None
+        job = self._victims.at(self._index)
+        self._index += job is not None
+        return job
+
+    def push(self, job: PodGroupInfo) -> None:
+        if self._own is None:
+            self._own = self._victims.fork(self._index)
+        self._own.push(job)
 
 
 def victims_order(session: Session, jobs: Iterable[PodGroupInfo]) -> JobsOrder:

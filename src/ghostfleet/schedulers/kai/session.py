@@ -287,14 +287,20 @@ class Session:
 
 
 class QueueOrderJobs:
-    """What stands for a queue when it is compared: its best pending job, or the victims taken from it so far and the
-    next one."""
+    """What stands for a queue when it is compared: its best pending job, or the victims popped from it so far (a list
+    that only grows) and the next one."""
 
-    __slots__ = ("pending", "victims")
+    __slots__ = ("pending", "popped", "victim")
 
-    def __init__(self, pending: PodGroupInfo | None, victims: Sequence[PodGroupInfo] = ()) -> None:
+    def __init__(
+        self,
+        pending: PodGroupInfo | None,
+        popped: Sequence[PodGroupInfo] = (),
+        victim: PodGroupInfo | None = None,
+    ) -> None:
         self.pending = pending
-        self.victims = victims
+        self.popped = popped
+        self.victim = victim
 
 
 def _kind(task: PodInfo, job: PodGroupInfo) -> tuple[object, ...]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from ghostfleet.schedulers.kai.allocation_info import tasks_to_allocate
-from ghostfleet.schedulers.kai.job_order import JobsOrder
+from ghostfleet.schedulers.kai.job_order import JobsOrder, Victims
 from ghostfleet.schedulers.kai.node_info import NodeInfo
 from ghostfleet.schedulers.kai.pod_info import PodInfo
 from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
@@ -20,7 +20,7 @@ __all__ = ["JobSolver"]
 
 
 class JobSolver:
-    """`victims` gives the order of victims anew for every part of a job."""
+    """`victims` builds the order of victims."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class JobSolver:
         self._session = session
         self._feasible = feasible
         self._validator = validator
-        self._victims = victims
+        self._victims = Victims(victims)
         self._action = action
 
     def solve(self, job: PodGroupInfo) -> Statement | None:
@@ -61,7 +61,7 @@ class JobSolver:
         if so_far is not None:
             recorded = so_far.victim_jobs
             feasible.update((task.node, session.nodes[task.node]) for task in so_far.victim_tasks)
-        builder = ScenarioBuilder(session, part, recorded, self._victims(), feasible)
+        builder = ScenarioBuilder(session, part, recorded, self._victims.replay(), feasible)
         solver = ByPodSolver(session, feasible, self._validator, self._action)
         scenario = builder.first()
         while scenario is not None:

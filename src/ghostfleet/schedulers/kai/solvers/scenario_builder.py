@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ghostfleet.schedulers.kai.allocation_info import tasks_to_allocate, tasks_to_evict
-from ghostfleet.schedulers.kai.job_order import JobsOrder
+from ghostfleet.schedulers.kai.job_order import VictimsReplay
 from ghostfleet.schedulers.kai.node_info import NodeInfo
 from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
 from ghostfleet.schedulers.kai.scenario import Scenario
@@ -23,7 +23,7 @@ class ScenarioBuilder:
         session: Session,
         pending_job: PodGroupInfo,
         recorded_jobs: Sequence[PodGroupInfo],
-        victims: JobsOrder,
+        victims: VictimsReplay,
         feasible: Mapping[str, NodeInfo],
     ) -> None:
         self._session = session
@@ -46,19 +46,19 @@ class ScenarioBuilder:
     def next(self) -> Scenario | None:
         """The next scenario that is not ruled out."""
         scenario = self._scenario
-        while scenario is not None and self._victims:
-            if self._add_victims(scenario) and self._is_valid(scenario):
+        while scenario is not None:
+            job = self._victims.pop()
+            if job is None:
+                break
+            if self._add_victims(scenario, job) and self._is_valid(scenario):
                 return scenario
         return None
 
     def _is_valid(self, scenario: Scenario) -> bool:
         return all(each.is_valid(scenario) for each in self._filters)
 
-    def _add_victims(self, scenario: Scenario) -> bool:
-        """Add the next victims; false if they were recorded before."""
-        job = self._victims.pop()
-        if job is None:
-            return False
+    def _add_victims(self, scenario: Scenario, job: PodGroupInfo) -> bool:
+        """Add the next tasks of a victim; false if they were recorded before."""
         tasks, has_more = tasks_to_evict(self._session, job)
         if any(task.uid in self._recorded for task in tasks):
             remaining = [task for task in job.tasks() if task.uid not in self._recorded]

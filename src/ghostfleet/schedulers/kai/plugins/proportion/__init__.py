@@ -10,7 +10,7 @@ from ghostfleet.schedulers.kai.pod_info import GPU_MEMORY, PodInfo
 from ghostfleet.schedulers.kai.pod_status import ACTIVE_ALLOCATED, ACTIVE_USED, ALLOCATED_STATUSES, PENDING
 from ghostfleet.schedulers.kai.plugins.arguments import number
 from ghostfleet.schedulers.kai.plugins.proportion.capacity_policy import CapacityPolicy, OverCapacity
-from ghostfleet.schedulers.kai.plugins.proportion.queue_order import compare_queues
+from ghostfleet.schedulers.kai.plugins.proportion.queue_order import Standing, compare_queues, minus, plus
 from ghostfleet.schedulers.kai.plugins.proportion.reclaimable import (
     Reclaimer,
     Victim,
@@ -53,6 +53,7 @@ class ProportionPlugin:
         self.simulation: dict[str, QueueAttributes] = {}
         self.totals: list[float] = [0.0, 0.0, 0.0]
         self._ways_up: dict[str, list[QueueAttributes]] = {}
+        self._popped: dict[tuple[str, int], tuple[Sequence[PodGroupInfo], Quantities, int, Quantities]] = {}
 
     def on_session_open(self, session: Session) -> None:
         self._session = session
@@ -166,16 +167,26 @@ class ProportionPlugin:
     # -- order and limits -----------------------------------------------------------------------------------------
 
     def _compare(self, left: QueueInfo, right: QueueInfo, lefts: QueueOrderJobs, rights: QueueOrderJobs) -> int:
-        session = self._session
-        return compare_queues(
-            self.queues[left.uid],
-            self.queues[right.uid],
-            init_resource(session, lefts.pending).quantities,
-            init_resource(session, rights.pending).quantities,
-            [victim.allocated.quantities for victim in lefts.victims],
-            [victim.allocated.quantities for victim in rights.victims],
-            self.totals,
-        )
+        return compare_queues(self._standing(left.uid, lefts), self._standing(right.uid, rights), self.totals)
+
+    def _standing(self, uid: str, jobs: QueueOrderJobs) -> Standing:
+        queue = self.queues[uid]
+        with_job = plus(queue.allocated, init_resource(self._session, jobs.pending).quantities)
+        if jobs.victim is None:
+            return Standing(queue, with_job, with_job)
+        remaining = self._without_popped(uid, with_job, jobs.popped)
+        return Standing(queue, with_job, minus(remaining, [jobs.victim.allocated.quantities]))
+
+    def _without_popped(self, uid: str, with_job: Quantities, popped: Sequence[PodGroupInfo]) -> Quantities:
+        """Without the victims popped so far; the list only grows, so what was taken away before need not be again."""
+        key = (uid, id(popped))
+        known = self._popped.get(key)
+        start, remaining = 0, with_job
+        if known is not None and known[0] is popped and known[1] == with_job:
+            _popped, _with_job, start, remaining = known
+        remaining = minus(remaining, (victim.allocated.quantities for victim in popped[start:]))
+        self._popped[key] = (popped, with_job, len(popped), remaining)
+        return remaining
 
     def _job_over_capacity(self, job: PodGroupInfo, tasks: Sequence[PodInfo]) -> OverCapacity | None:
         return self._policy.over_capacity(job.queue, job.is_preemptible, _quota_of(tasks))

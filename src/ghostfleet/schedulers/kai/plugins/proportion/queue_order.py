@@ -7,29 +7,30 @@ share with the job and without the victims; 6 the same without them; 7 the small
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from ghostfleet.schedulers.kai.plugins.proportion.resource_share import RESOURCES, QueueAttributes
 from ghostfleet.schedulers.kai.resources import Quantities, less_equal
 
-__all__ = ["compare_queues"]
+__all__ = ["Standing", "compare_queues", "minus", "plus"]
 
 
-def compare_queues(
-    left: QueueAttributes,
-    right: QueueAttributes,
-    left_job: Quantities,
-    right_job: Quantities,
-    left_victims: Sequence[Quantities],
-    right_victims: Sequence[Quantities],
-    totals: Sequence[float],
-) -> int:
+class Standing(NamedTuple):
+    """A queue as it is compared: what it would have with its next job, and of that what its victims would leave."""
+
+    queue: QueueAttributes
+    with_job: Quantities
+    remaining: Quantities
+
+
+def compare_queues(lefts: Standing, rights: Standing, totals: Sequence[float]) -> int:
     """Negative if the left queue comes first, positive if the right one does; there are no ties."""
+    left, left_with, left_remaining = lefts
+    right, right_with, right_remaining = rights
     result = _truth(_is_over_fair_share(left), _is_over_fair_share(right))
     if result:
         return result
-    left_with = _plus(left.allocated, left_job)
-    right_with = _plus(right.allocated, right_job)
     result = _truth(not less_equal(left_with, left.deserved), not less_equal(right_with, right.deserved))
     if result:
         return result
@@ -38,10 +39,7 @@ def compare_queues(
     result = _truth(_uses_no_share(left, left_with), _uses_no_share(right, right_with))
     if result:
         return result
-    result = _number(
-        left.dominant_share(_minus(left_with, left_victims), totals),
-        right.dominant_share(_minus(right_with, right_victims), totals),
-    )
+    result = _number(left.dominant_share(left_remaining, totals), right.dominant_share(right_remaining, totals))
     if result:
         return result
     result = _number(left.dominant_share(left.allocated, totals), right.dominant_share(right.allocated, totals))
@@ -62,13 +60,12 @@ def _number(left: float, right: float) -> int:
     return int(left > right) - int(left < right)
 
 
-def _plus(allocated: Sequence[float], job: Quantities) -> list[float]:
-    return [allocated[0] + job[0], allocated[1] + job[1], allocated[2] + job[2]]
+def plus(allocated: Sequence[float], job: Quantities) -> Quantities:
+    return (allocated[0] + job[0], allocated[1] + job[1], allocated[2] + job[2])
 
 
-def _minus(allocated: Sequence[float], victims: Sequence[Quantities]) -> Sequence[float]:
-    if not victims:
-        return allocated
+def minus(allocated: Quantities, victims: Iterable[Quantities]) -> Quantities:
+    """What is left after victims, taken away one after the other."""
     cpu, memory, gpu = allocated
     for victim in victims:
         cpu -= victim[0]
