@@ -17,7 +17,7 @@ from ghostfleet.schedulers.kai.session import Session
 from ghostfleet.schedulers.kai.statement import Statement
 from ghostfleet.schedulers.kai.subgroup_info import DEFAULT_SUB_GROUP, PodSet, SubGroupSet
 
-__all__ = ["allocate_job"]
+__all__ = ["allocate_job", "is_hopeless"]
 
 
 def allocate_job(
@@ -32,6 +32,14 @@ def allocate_job(
             job.add_fit_error(JobFitError(over.reason, (over.message,), details=over.details))
         return False
     return _Allocation(session, statement, job, pipeline_only).group(job.root, tasks, nodes)
+
+
+def is_hopeless(session: Session, nodes: Sequence[NodeInfo], job: PodGroupInfo) -> bool:
+    """Whether a job without sub groups would fail in a simulation because an alike task just did on these nodes."""
+    if job.root.groups or job.root.topology is not None or len(job.pod_sets) > 1:
+        return False
+    tasks = tasks_to_allocate(session, job, real=False)
+    return bool(tasks) and session.is_hopeless(tasks[0], job, nodes) and job.root.pod_sets[0].topology is None
 
 
 class _Allocation:
@@ -73,7 +81,8 @@ class _Allocation:
     def _tasks_on(self, tasks: Sequence[PodInfo], nodes: Sequence[NodeInfo]) -> bool:
         for index, task in enumerate(tasks):
             if not self._task(task, nodes):
-                self._note_failure(task, index)
+                if not self._pipeline_only:
+                    self._note_failure(task, index)
                 return False
         return True
 
@@ -106,7 +115,7 @@ class _Allocation:
         return statement.pipeline(task, node.name, update_if_there=not self._pipeline_only)
 
     def _note_failure(self, task: PodInfo, placed: int) -> None:
-        """Tell why, once an attempt; KAI tells it in simulations too, where the reasons are not looked for."""
+        """Tell why. (KAI tells it in simulations too, where the reasons are not looked for.)"""
         job = self._job
         why = job.task_errors.get(task.uid, DEFAULT_POD_ERROR)
         pod_set = job.pod_sets[task.pod.sub_group or DEFAULT_SUB_GROUP]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ghostfleet.schedulers.kai.allocating import allocate_job
+from ghostfleet.schedulers.kai.allocating import allocate_job, is_hopeless
 from ghostfleet.schedulers.kai.job_order import JobsOrder, OrderOptions
 from ghostfleet.schedulers.kai.node_info import NodeInfo
 from ghostfleet.schedulers.kai.pod_info import PodInfo
@@ -34,11 +34,19 @@ class Solution:
 
 
 class ByPodSolver:
+    """`pending` are all jobs that wait: they are gone through in their order, though none of them is placed."""
+
     def __init__(
-        self, session: Session, feasible: Mapping[str, NodeInfo], validator: Validator | None, action: str
+        self,
+        session: Session,
+        feasible: Mapping[str, NodeInfo],
+        pending: Mapping[str, PodGroupInfo],
+        validator: Validator | None,
+        action: str,
     ) -> None:
         self._session = session
         self._feasible = dict(feasible)
+        self._pending = pending
         self._validator = validator
         self._action = action
 
@@ -87,7 +95,7 @@ class ByPodSolver:
         """Place victims and the job anew, in queue order among all that wait; whether the job got its place."""
         session, preemptor = self._session, scenario.preemptor
         victim_jobs = {task.pod.job for task in victims}
-        candidates = {job.uid: job for job in session.jobs.values() if job.pending}
+        candidates = dict(self._pending)
         candidates.update((uid, session.jobs[uid]) for uid in victim_jobs)
         candidates[preemptor.uid] = preemptor
         order = JobsOrder(session, OrderOptions(), candidates.values())
@@ -101,7 +109,7 @@ class ByPodSolver:
                 placed = allocate_job(session, statement, nodes, job, pipeline_only=True)
                 if not placed:
                     return False
-            elif job.uid in victim_jobs:
+            elif job.uid in victim_jobs and not is_hopeless(session, nodes, job):
                 allocate_job(session, statement, nodes, job, pipeline_only=True)
         return placed
 

@@ -34,6 +34,8 @@ class JobSolver:
         self._feasible = feasible
         self._validator = validator
         self._victims = Victims(victims)
+        self._pending = {job.uid: job for job in session.jobs.values() if job.pending}
+        self._idle_gpus = {node.name: node.idle_gpus()[0] + node.releasing_gpus()[0] for node in session.nodes.values()}
         self._action = action
 
     def solve(self, job: PodGroupInfo) -> Statement | None:
@@ -61,8 +63,8 @@ class JobSolver:
         if so_far is not None:
             recorded = so_far.victim_jobs
             feasible.update((task.node, session.nodes[task.node]) for task in so_far.victim_tasks)
-        builder = ScenarioBuilder(session, part, recorded, self._victims.replay(), feasible)
-        solver = ByPodSolver(session, feasible, self._validator, self._action)
+        builder = ScenarioBuilder(session, part, recorded, self._victims.replay(), feasible, self._idle_gpus)
+        solver = ByPodSolver(session, feasible, self._pending, self._validator, self._action)
         scenario = builder.first()
         while scenario is not None:
             found = solver.solve(scenario)

@@ -25,6 +25,7 @@ class ScenarioBuilder:
         recorded_jobs: Sequence[PodGroupInfo],
         victims: VictimsReplay,
         feasible: Mapping[str, NodeInfo],
+        idle_gpus: Mapping[str, float],
     ) -> None:
         self._session = session
         self._victims = victims
@@ -33,7 +34,7 @@ class ScenarioBuilder:
         if tasks_to_allocate(session, pending_job, real=False):
             self._scenario = Scenario(session.jobs, pending_job, recorded_jobs)
             self._recorded = {task.uid for task in self._scenario.recorded_tasks}
-            self._filters = scenario_filters(self._scenario, session.nodes, feasible)
+            self._filters = scenario_filters(self._scenario, session.nodes, feasible, idle_gpus)
 
     def first(self) -> Scenario | None:
         """The scenario without new victims, or the first after it that is not ruled out.

@@ -25,16 +25,19 @@ class ScenarioFilter(Protocol):
 
 
 def scenario_filters(
-    scenario: Scenario, nodes: Mapping[str, NodeInfo], feasible: Mapping[str, NodeInfo]
+    scenario: Scenario,
+    nodes: Mapping[str, NodeInfo],
+    feasible: Mapping[str, NodeInfo],
+    idle_gpus: Mapping[str, float],
 ) -> list[ScenarioFilter]:
-    """The filters that have something to say about a scenario."""
+    """The filters that have something to say about a scenario; `idle_gpus` are idle or being released, by node."""
     filters: list[ScenarioFilter] = []
     if any(task.pod.affinity.is_required for task in scenario.pending_tasks):
         filters.append(NodeAffinities(nodes, feasible))
     groups = [group for group in _groups(scenario.preemptor.root) if group.topology and group.topology.required]
     if groups:
-        filters.append(TopologyIdleGpus(groups, nodes.values()))
-    filters.append(IdleGpus(scenario, nodes.values()))
+        filters.append(TopologyIdleGpus(groups, nodes, idle_gpus))
+    filters.append(IdleGpus(scenario, idle_gpus))
     return filters
 
 
@@ -74,8 +77,8 @@ class NodeAffinities:
 class IdleGpus:
     """The nodes with the most GPUs, as many as there are tasks, and what they have."""
 
-    def __init__(self, scenario: Scenario, nodes: Iterable[NodeInfo]) -> None:
-        self._idle = {node.name: node.idle_gpus()[0] + node.releasing_gpus()[0] for node in nodes}
+    def __init__(self, scenario: Scenario, idle_gpus: Mapping[str, float]) -> None:
+        self._idle = dict(idle_gpus)
         count = len(scenario.pending_tasks)
         #: Descending.
         self._most = sorted(self._idle, key=lambda name: -self._idle[name])[:count]
@@ -109,21 +112,23 @@ def _raise(ordered: list[str], name: str, amounts: Mapping[str, float]) -> None:
 class TopologyIdleGpus:
     """GPUs by domain of each required level."""
 
-    def __init__(self, groups: Sequence[SubGroupSet], nodes: Iterable[NodeInfo]) -> None:
+    def __init__(
+        self, groups: Sequence[SubGroupSet], nodes: Mapping[str, NodeInfo], idle_gpus: Mapping[str, float]
+    ) -> None:
         self._needed: dict[tuple[str, str], list[float]] = {}
         for group in groups:
             assert group.topology is not None
             key = (group.topology.topology, group.topology.required)
             tasks = (task for pod_set in group.all_pod_sets() for task in pod_set.tasks.values())
             self._needed.setdefault(key, []).append(sum(task.pod.request.device_gpus for task in tasks))
-        self._labels = {node.name: node.labels for node in nodes}
+        self._nodes = nodes
         self._idle: dict[tuple[str, str], dict[str, float]] = {key: {} for key in self._needed}
-        for node in nodes:
-            self._add(node.name, node.idle_gpus()[0] + node.releasing_gpus()[0])
+        for name, gpus in idle_gpus.items():
+            self._add(name, gpus)
         self._new = _NewVictims()
 
     def _add(self, node: str, gpus: float) -> None:
-        labels = self._labels.get(node, {})
+        labels = self._nodes[node].labels if node in self._nodes else {}
         for (_topology, level), domains in self._idle.items():
             domain = labels.get(level)
             if domain:
@@ -143,17 +148,20 @@ class TopologyIdleGpus:
 def _match(needed: Sequence[float], holders: Sequence[str], amounts: Mapping[str, float]) -> bool:
     """Whether every need, largest first, finds a holder that has enough left; both are descending."""
     taken: dict[str, float] = {}
+    last, start = -1.0, 0
     for amount in needed:
         if amount == 0:
             return True
-        for holder in holders:
-            if amounts[holder] < amount:
+        if amount != last:
+            # Holders that were too full for the same amount still are.
+            last, start = amount, 0
+        while start < len(holders) and amounts[holders[start]] - taken.get(holders[start], 0.0) < amount:
+            if amounts[holders[start]] < amount:
                 return False
-            if amounts[holder] - taken.get(holder, 0.0) >= amount:
-                taken[holder] = taken.get(holder, 0.0) + amount
-                break
-        else:
+            start += 1
+        if start == len(holders):
             return False
+        taken[holders[start]] = taken.get(holders[start], 0.0) + amount
     return True
 
 
