@@ -99,7 +99,9 @@ class ClusterInfo:
 
     def min_node_gpu_memory(self) -> int:
         """The least memory of a GPU on any node that tells it."""
-        known = [node.gpu_memory for node in self.nodes.values() if node.gpu_memory_synced and node.allocatable.gpus > 0]
+        known = [
+            node.gpu_memory for node in self.nodes.values() if node.gpu_memory_synced and node.allocatable.gpus > 0
+        ]
         return min(known, default=DEFAULT_GPU_MEMORY)
 
     def new_gpu_group(self) -> str:

@@ -76,9 +76,8 @@ class JobsOrder:
             return False
         if options.filter_non_active and not any(task.status & ACTIVE_ALLOCATED for task in job.tasks()):
             return False
-        queues = self._session.queues
-        queue = queues.get(job.queue)
-        return queue is not None and (not queue.parent or queue.parent in queues)
+        queue = self._session.queues.get(job.queue)
+        return queue is not None and queue.is_rooted
 
     def push(self, job: PodGroupInfo) -> None:
         """Put a job in; one of a queue that has queues below it is left out."""
@@ -98,20 +97,20 @@ class JobsOrder:
 
     def _link(self, node: _QueueNode) -> None:
         """Hang a new node, which has something below it already, into the tree."""
-        parent_queue = self._session.queues.get(node.queue.parent)
-        if not node.queue.parent:
+        uid = node.queue.parent
+        if not uid:
             self._roots.push(node)
-        elif parent_queue is not None:
-            parent = self._nodes.get(parent_queue.uid)
-            is_new = parent is None
-            if parent is None:
-                parent = _QueueNode(parent_queue, PriorityQueue(self._node_less), None)
-                self._nodes[parent_queue.uid] = parent
-            assert parent.children is not None
-            node.parent = parent
-            parent.children.push(node)
-            if is_new:
-                self._link(parent)
+            return
+        parent = self._nodes.get(uid)
+        is_new = parent is None
+        if parent is None:
+            parent = _QueueNode(self._session.queues[uid], PriorityQueue(self._node_less), None)
+            self._nodes[uid] = parent
+        assert parent.children is not None
+        node.parent = parent
+        parent.children.push(node)
+        if is_new:
+            self._link(parent)
 
     def pop(self) -> PodGroupInfo | None:
         """The next job."""

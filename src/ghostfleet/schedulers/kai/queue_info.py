@@ -33,6 +33,8 @@ class QueueInfo:
     preempt_min_runtime: float | None = None
     reclaim_min_runtime: float | None = None
     children: list[str] = field(default_factory=list)
+    #: Whether the way up ends at a queue without a parent, not at one that is missing nor in a circle.
+    is_rooted: bool = True
 
     def __post_init__(self) -> None:
         self.name = self.name or self.uid
@@ -43,20 +45,20 @@ class QueueInfo:
 
 
 def link_queues(queues: dict[str, QueueInfo]) -> None:
-    """Tell every queue its children; a queue that is its own ancestor is no child of anybody."""
+    """Tell every queue its children, and whether it hangs on the tree at all."""
     for queue in queues.values():
         queue.children = []
     for queue in queues.values():
-        parent = queues.get(queue.parent)
-        if parent is not None and not _in_a_circle(queues, queue):
-            parent.children.append(queue.uid)
+        queue.is_rooted = _is_rooted(queues, queue)
+        if queue.is_rooted and queue.parent:
+            queues[queue.parent].children.append(queue.uid)
 
 
-def _in_a_circle(queues: dict[str, QueueInfo], queue: QueueInfo) -> bool:
-    seen = {queue.uid}
-    above = queues.get(queue.parent)
-    while above is not None:
-        if above.uid in seen:
+def _is_rooted(queues: dict[str, QueueInfo], queue: QueueInfo) -> bool:
+    seen: set[str] = set()
+    above: QueueInfo | None = queue
+    while above is not None and above.uid not in seen:
+        if not above.parent:
             return True
         seen.add(above.uid)
         above = queues.get(above.parent)

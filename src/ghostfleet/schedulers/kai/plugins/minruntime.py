@@ -55,9 +55,7 @@ class MinRuntime:
         """Whether a job is protected from preemption."""
         if victim.last_start is None:
             return False
-        runtime = _first(
-            [queue.preempt_min_runtime for queue in self._path(victim.queue)[::-1]], self._default_preempt
-        )
+        runtime = _first([queue.preempt_min_runtime for queue in self._path(victim.queue)[::-1]], self._default_preempt)
         return self._session.now < victim.last_start + runtime
 
     def _reclaim_runtime(self, reclaimer: str, victim: str) -> float:

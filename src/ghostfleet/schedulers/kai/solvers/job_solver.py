@@ -77,9 +77,7 @@ class JobSolver:
 def _part_of(job: PodGroupInfo, tasks: Sequence[PodInfo]) -> PodGroupInfo:
     """A job of these tasks alone, all of which are needed."""
     part = job.clone_with_tasks(tasks)
-    needed = Counter(
-        task.pod.sub_group if task.pod.sub_group in part.pod_sets else DEFAULT_SUB_GROUP for task in tasks
-    )
+    needed = Counter(task.pod.sub_group if task.pod.sub_group in part.pod_sets else DEFAULT_SUB_GROUP for task in tasks)
     for name, count in needed.items():
         if name in part.pod_sets:
             part.pod_sets[name].min_available = count

@@ -233,7 +233,6 @@ class ProportionPlugin:
         return [chunk for chunk in chunks if chunk is not None]
 
 
-
 def _add(books: list[float], held: Quantities, sign: int) -> None:
     books[0] += sign * held[0]
     books[1] += sign * held[1]

@@ -42,9 +42,7 @@ def can_reclaim(queues: Queues, reclaimer: Reclaimer) -> bool:
     queue = queues[reclaimer.queue]
     if not less_equal(_plus(queue.allocated, reclaimer.needed), queue.fair_share):
         return False
-    return reclaimer.preemptible or less_equal(
-        _plus(queue.allocated_non_preemptible, reclaimer.needed), queue.deserved
-    )
+    return reclaimer.preemptible or less_equal(_plus(queue.allocated_non_preemptible, reclaimer.needed), queue.deserved)
 
 
 def is_reclaimable(
