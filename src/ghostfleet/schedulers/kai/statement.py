@@ -84,12 +84,16 @@ class Statement:
     def commit(self) -> None:
         """Turn all that still holds into decisions."""
         session = self._session
+        evicted: set[str] = set()
         for index, operation in enumerate(self._operations):
             task = operation.task
             if task is None or not self._valid(index):
                 continue
             if operation.eviction is not None:
-                session.decisions.add(operation.eviction.of(session, task))
+                # A task of an elastic job may have been evicted twice, as a recorded and as a potential victim.
+                if task.uid not in evicted:
+                    session.decisions.add(operation.eviction.of(session, task))
+                evicted.add(task.uid)
                 task.virtual = False
                 if session.config.profile.forgets_evicted_tasks:
                     session.jobs[task.pod.job].forget_answers()
