@@ -1,7 +1,7 @@
 """KAI's cycle alone: filling a cluster, a cycle with nothing to do, and room for one large gang by reclaim.
 
-KAI's own figures: 4,000 jobs on 500 nodes are from its scale tests (398 s on 5 CPUs); the reclaims are from its reclaim benchmark, run with Go on two
-EPYC cores, where the time for one action grows with the cube of the number of nodes.
+KAI's own figures: 4,000 jobs on 500 nodes are from its scale tests (398 s on 5 CPUs); the reclaims are from its reclaim
+benchmark, run with Go on two EPYC cores, where the time for one action grows with the cube of the number of nodes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Cases of KAI: tables with expected results, scenarios with the state after every action, and vectors of single functions.
+"""Cases of KAI: tables with expected results, scenarios with the state after every action, and vectors of single
+functions.
 
-A case gives nodes, queues and jobs; it is run in rounds, each on a snapshot built from what the last one left: a pod that is being bound runs, one that
-was evicted or waits for a place is pending again. This mirrors how KAI's own tests build their sessions, down to the odd figure that a fractional job
-has as its allocation.
+A case gives nodes, queues and jobs; it is run in rounds, each on a snapshot built from what the last one left: a pod
+that is being bound runs, one that was evicted or waits for a place is pending again. This mirrors how KAI's own tests
+build their sessions, down to the odd figure that a fractional job has as its allocation.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from ghostfleet.schedulers.kai.pods import Affinity, NodeSelectorTerm, PodAffini
 from ghostfleet.schedulers.kai.queue_info import QueueInfo, ResourceQuota
 from ghostfleet.schedulers.kai.resources import Resource, ResourceRequirements
 from ghostfleet.schedulers.kai.session import Session
-from ghostfleet.schedulers.kai.subgroup_info import DEFAULT_SUB_GROUP, PodSet, SubGroupSet, TopologyConstraint
+from ghostfleet.schedulers.kai.subgroup_info import PodSet, SubGroupSet, TopologyConstraint
 
 Case = dict[str, Any]
 #: By task: status, node, GPU groups.
@@ -228,9 +229,7 @@ def _fed_back(case: Case, session: Session) -> State:
     for job in case["jobs"]:
         for task in session.jobs[job["name"]].tasks():
             status, node, groups = task.status, task.node, task.gpu_groups
-            if status == RELEASING and not job["deleteJobInTest"]:
-                status, node = PENDING, ""
-            elif status == PIPELINED:
+            if (status == RELEASING and not job["deleteJobInTest"]) or status == PIPELINED:
                 status, node = PENDING, ""
             elif status == BINDING:
                 status = RUNNING

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from cases import kai
 from cases.__main__ import main
 

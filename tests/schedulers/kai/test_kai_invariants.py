@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.kai import CONFIG, NOW, cluster, job, node, queue, request
 
 from ghostfleet.schedulers.kai.actions import ACTIONS
 from ghostfleet.schedulers.kai.cluster_info import ClusterInfo
 from ghostfleet.schedulers.kai.cycle import open_session, run_once
+from ghostfleet.schedulers.kai.plugins.proportion.resource_division import set_fair_shares
+from ghostfleet.schedulers.kai.plugins.proportion.resource_share import QueueAttributes
 from ghostfleet.schedulers.kai.pod_info import PodInfo
 from ghostfleet.schedulers.kai.pod_status import (
     ACTIVE_ALLOCATED,
@@ -27,9 +28,8 @@ from ghostfleet.schedulers.kai.pod_status import (
     RELEASING,
     RUNNING,
 )
-from ghostfleet.schedulers.kai.plugins.proportion.resource_division import set_fair_shares
-from ghostfleet.schedulers.kai.plugins.proportion.resource_share import QueueAttributes
 from ghostfleet.schedulers.kai.session import Session
+from support.kai import CONFIG, NOW, cluster, job, node, queue, request
 
 EPSILON = 1e-6
 
@@ -53,18 +53,18 @@ def clusters(draw: Any) -> ClusterInfo:
     for department in "ab":
         limit = draw(st.sampled_from([-1, -1, 2, 4]))
         queues.append(queue(department, "all", quota=draw(st.integers(0, 4)), limit=limit))
-        for number in range(2):
-            queues.append(
-                queue(
-                    f"{department}{number}",
-                    department,
-                    quota=draw(st.integers(0, 3)),
-                    limit=draw(st.sampled_from([-1, -1, -1, 0, 1, 3])),
-                    weight=draw(st.sampled_from([0, 1, 2])),
-                    priority=draw(st.sampled_from([100, 200])),
-                    created=float(number),
-                )
+        queues += [
+            queue(
+                f"{department}{number}",
+                department,
+                quota=draw(st.integers(0, 3)),
+                limit=draw(st.sampled_from([-1, -1, -1, 0, 1, 3])),
+                weight=draw(st.sampled_from([0, 1, 2])),
+                priority=draw(st.sampled_from([100, 200])),
+                created=float(number),
             )
+            for number in range(2)
+        ]
     jobs = []
     for number in range(draw(st.integers(1, 12))):
         tasks = draw(st.integers(1, 4))
@@ -89,7 +89,7 @@ def test_no_cycle_breaks_a_rule(snapshot: ClusterInfo, changes: list[int]) -> No
     for number in range(4):
         session = open_session(snapshot, CONFIG, NOW + number)
         before = {task.uid: task.status for each in session.jobs.values() for task in each.tasks()}
-        for name, action in ACTIONS.items():
+        for action in ACTIONS.values():
             action(session)
             check_nodes(session)
             check_queues(session)
@@ -183,7 +183,11 @@ def check_evictions(session: Session) -> None:
 @given(
     st.lists(
         st.tuples(
-            st.integers(0, 8), st.sampled_from([-1, 0, 2, 5, 8]), st.integers(0, 3), st.integers(0, 30), st.integers(0, 2)
+            st.integers(0, 8),
+            st.sampled_from([-1, 0, 2, 5, 8]),
+            st.integers(0, 3),
+            st.integers(0, 30),
+            st.integers(0, 2),
         ),
         min_size=1,
         max_size=6,

@@ -1,6 +1,8 @@
-"""Allocating a job: its queue's capacity, sets of nodes by topology, sub groups from the top, tasks one by one; all or nothing.
+"""Allocating a job: its queue's capacity, sets of nodes by topology, sub groups from the top, tasks one by one; all or
+nothing.
 
-In a simulation (`pipeline_only`) nothing is bound: tasks wait for those who would have to leave. A task that fails leaves a fit error.
+In a simulation (`pipeline_only`) nothing is bound: tasks wait for those who would have to leave. A task that fails
+leaves a fit error.
 """
 
 from __future__ import annotations

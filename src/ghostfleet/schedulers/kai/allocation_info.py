@@ -1,7 +1,8 @@
 """Which tasks of a job to allocate next, and which to evict.
 
-While some pod set is below its minimum, what it lacks is allocated for each such pod set; after that one task at a time. A job is
-evicted task by task, the last in order first, as long as a pod set is above its minimum, and then as a whole.
+While some pod set is below its minimum, what it lacks is allocated for each such pod set; after that one task at a
+time. A job is evicted task by task, the last in order first, as long as a pod set is above its minimum, and then as a
+whole.
 """
 
 from __future__ import annotations

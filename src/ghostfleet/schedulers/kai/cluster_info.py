@@ -1,7 +1,7 @@
 """The snapshot that a cycle works on: nodes, pod groups with their tasks, queues, topologies, claims and usage.
 
-It is plain data. Who keeps it up to date by events (`set_node`, `set_pod_group`, `set_task` ...) pays for what changed, not
-for what there is; a session works on it and gives it back as it was (`Session.close`), and what became of the
+It is plain data. Who keeps it up to date by events (`set_node`, `set_pod_group`, `set_task` ...) pays for what changed,
+not for what there is; a session works on it and gives it back as it was (`Session.close`), and what became of the
 decisions comes back as events again.
 """
 

@@ -1,8 +1,8 @@
 """The jobs of all queues in the order in which an action takes them (JobsOrderByQueues of KAI).
 
-A tree of heaps: the leaves hold jobs, the inner nodes queues that are compared by the best job below them. Nothing but the top of a heap is
-repaired, and only when a job was popped from it or pushed into it. Victims come in the reverse order: the least deserving job of the least
-deserving queue first, where a queue's victims so far count as gone.
+A tree of heaps: the leaves hold jobs, the inner nodes queues that are compared by the best job below them. Nothing but
+the top of a heap is repaired, and only when a job was popped from it or pushed into it. Victims come in the reverse
+order: the least deserving job of the least deserving queue first, where a queue's victims so far count as gone.
 """
 
 from __future__ import annotations
@@ -193,8 +193,9 @@ def pending_jobs(session: Session, action: str, *, preemptible_only: bool = Fals
 class Victims:
     """Victims in their order, to be gone through several times from the start.
 
-    A job's parts are solved one after the other, each on the same state of the cluster, so the order is built once and what was popped is
-    remembered. Only a replay that pushes something back, as elastic jobs do, goes on with an order of its own.
+    A job's parts are solved one after the other, each on the same state of the cluster, so the order is built once and
+    what was popped is remembered. Only a replay that pushes something back, as elastic jobs do, goes on with an order
+    of its own.
     """
 
     def __init__(self, build: Callable[[], JobsOrder]) -> None:

@@ -1,12 +1,13 @@
 """The nodes for a task, best first: the sum of the plugins' scores, then the name.
 
-Scores stand on steps that are far apart (`plugins.scores`), so that a plugin of a higher step decides before one of a lower. Three kinds: a
-*score* depends on the shape of the task and on the node alone, so it is kept until something is booked on the node; a *packing* score must see all
-candidates first; a *group score* depends on the part of the job that is being placed, and leaves a node out by None.
+Scores stand on steps that are far apart (`plugins.scores`), so that a plugin of a higher step decides before one of a
+lower. Three kinds: a *score* depends on the shape of the task and on the node alone, so it is kept until something is
+booked on the node; a *packing* score must see all candidates first; a *group score* depends on the part of the job that
+is being placed, and leaves a node out by None.
 
-A packing that ranks nodes by one figure alone (`rank`), the least first, need not see the others to be ordered: the sum of scores orders nodes as
-(kept score, rank, name) does, since no packing reaches the lowest step. Nodes are kept in that order by shape, and one on which something was
-booked is moved.
+A packing that ranks nodes by one figure alone (`rank`), the least first, need not see the others to be ordered: the sum
+of scores orders nodes as (kept score, rank, name) does, since no packing reaches the lowest step. Nodes are kept in
+that order by shape, and one on which something was booked is moved.
 """
 
 from __future__ import annotations

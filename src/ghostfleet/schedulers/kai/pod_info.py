@@ -1,5 +1,5 @@
-"""A pod as KAI sees it: `Pod`, what never changes while it is scheduled, and `PodInfo`, the task, which has a status and a
-place.
+"""A pod as KAI sees it: `Pod`, what never changes while it is scheduled, and `PodInfo`, the task, which has a status
+and a place.
 
 A task is copied where KAI copies it: the part of it that can change is small. `IsVirtualStatus` of KAI is `virtual`
 here: the status was set by a statement that is not committed yet.

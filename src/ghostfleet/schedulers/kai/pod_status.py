@@ -1,8 +1,8 @@
 """The states a pod can have in KAI's eyes, as bits, and the sets of states that its accounting asks for.
 
-*Active used* pods hold something on a node, *active allocated* ones hold it and are not about to leave, *allocated* ones
-count against their queue, *alive* ones are or may yet come to be there. A *pipelined* pod has a place that somebody
-else must leave first.
+*Active used* pods hold something on a node, *active allocated* ones hold it and are not about to leave, *allocated*
+ones count against their queue, *alive* ones are or may yet come to be there. A *pipelined* pod has a place that
+somebody else must leave first.
 """
 
 from __future__ import annotations

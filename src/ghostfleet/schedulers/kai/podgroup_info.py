@@ -1,8 +1,8 @@
 """A pod group, which KAI calls a job: tasks in pod sets, a queue, a priority, and what it holds.
 
 A job keeps an index of its tasks by status, what its tasks hold, and two answers that are asked for again and again:
-which tasks to allocate next and what they need. The answers are forgotten whenever a task changes its status.
-Copies of a job with some of its tasks (`clone_with_tasks`) stand for parts of it in simulations.
+which tasks to allocate next and what they need. The answers are forgotten whenever a task changes its status. Copies of
+a job with some of its tasks (`clone_with_tasks`) stand for parts of it in simulations.
 """
 
 from __future__ import annotations
@@ -90,6 +90,13 @@ class PodGroupInfo:
         self.tasks_to_allocate: list[PodInfo] | None = None
         self.init_resource: Resource | None = None
         self.order_key: tuple[object, ...] | None = None
+
+    def start_cycle(self) -> None:
+        """Forget what the last cycle found out."""
+        self.forget_answers()
+        if self.fit_errors or self.task_errors:
+            self.fit_errors = []
+            self.task_errors = {}
 
     def tasks(self) -> Iterator[PodInfo]:
         """All tasks, pod set by pod set."""

@@ -1,7 +1,7 @@
 """What limits the nodes of a pod besides amounts: node affinity, taints, other pods, ports and volumes.
 
-Terms are those of Kubernetes, as plain data: a node selector term is (requirements on labels, requirements on fields), a
-requirement is (key, operator, values); a pod affinity term has a label selector as a function of labels, namespaces
+Terms are those of Kubernetes, as plain data: a node selector term is (requirements on labels, requirements on fields),
+a requirement is (key, operator, values); a pod affinity term has a label selector as a function of labels, namespaces
 and a topology key.
 """
 

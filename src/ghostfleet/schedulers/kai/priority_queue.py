@@ -2,8 +2,8 @@
 
 The order of equal items, and of items whose rank changed while they waited, depends on the layout, so the moves are
 those of Go: up after a push, down after a pop, and both in `fix`. KAI repairs its heaps only at the top and only when
-something told it to, so that a heap may be out of order below. A full queue drops the item in its last slot,
-which need not be the worst one.
+something told it to, so that a heap may be out of order below. A full queue drops the item in its last slot, which need
+not be the worst one.
 """
 
 from __future__ import annotations

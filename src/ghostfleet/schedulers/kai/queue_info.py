@@ -1,7 +1,7 @@
 """A queue: its place in the tree, its priority, and quota, limit and weight of CPU, memory and GPU.
 
-CPU is in thousandths of a core, memory in units of 10^6 bytes, GPU in devices; -1 is without limit, and a limit that was
-never set is 0, which lets nothing run.
+CPU is in thousandths of a core, memory in units of 10^6 bytes, GPU in devices; -1 is without limit, and a limit that
+was never set is 0, which lets nothing run.
 """
 
 from __future__ import annotations

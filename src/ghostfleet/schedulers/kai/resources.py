@@ -1,7 +1,7 @@
 """Amounts: what a node has (`Resource`) and what a pod asks for (`ResourceRequirements`).
 
-CPU is in thousandths of a core, memory in bytes, GPU memory in MiB. GPUs are asked for as whole devices, as a portion of
-one or several devices, as GPU memory, as MIG profiles or by claims (`dra_gpus`). `Quantities` are the three figures
+CPU is in thousandths of a core, memory in bytes, GPU memory in MiB. GPUs are asked for as whole devices, as a portion
+of one or several devices, as GPU memory, as MIG profiles or by claims (`dra_gpus`). `Quantities` are the three figures
 that queues count: CPU, memory and GPUs, the last with MIG slices and claims in it. -1 means without limit.
 """
 

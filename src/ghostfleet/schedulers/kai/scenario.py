@@ -1,7 +1,8 @@
 """A scenario: a job that needs room, and victims that would have to make it.
 
-Victims accumulate. *Recorded* ones were found necessary for the first tasks of the job; *potential* ones were added since. Tasks are kept
-in the groups in which they came, as copies of their jobs; the tasks a validator sees are the jobs' own.
+Victims accumulate. *Recorded* ones were found necessary for the first tasks of the job; *potential* ones were added
+since. Tasks are kept in the groups in which they came, as copies of their jobs; the tasks a validator sees are the
+jobs' own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A session: one cycle's work on the snapshot, and the functions that plugins have put in.
 
-A plugin is opened with the session and adds what it knows: how jobs, tasks, queues, pod sets, nodes and GPUs are ordered, which
-nodes can take a task, which jobs may be victims, which scenarios are valid, what happens to its books when tasks come
-and go. Actions ask the session and never a plugin.
+A plugin is opened with the session and adds what it knows: how jobs, tasks, queues, pod sets, nodes and GPUs are
+ordered, which nodes can take a task, which jobs may be victims, which scenarios are valid, what happens to its books
+when tasks come and go. Actions ask the session and never a plugin.
 """
 
 from __future__ import annotations
@@ -108,6 +108,8 @@ class Session:
         self._hopeless: dict[tuple[object, ...], tuple[Sequence[NodeInfo], int]] = {}
         #: Tasks as they were before the session touched them, by uid.
         self._touched: dict[str, PodInfo] = {}
+        for job in self.jobs.values():
+            job.start_cycle()
         for option in config.plugins:
             plugin = plugins(option)
             if plugin is not None:
@@ -278,8 +280,6 @@ class Session:
             if current.node in self.nodes:
                 self.nodes[current.node].remove_task(uid)
             self.cluster.set_task(before)
-        for job in {self.jobs[task.pod.job].uid: self.jobs[task.pod.job] for task in self._touched.values()}.values():
-            job.order_key = None
 
     def depth(self, action: str) -> int:
         """How many jobs of a queue an action looks at; -1 for all."""

@@ -1,8 +1,9 @@
 """Time-based fair share: what part of the cluster each queue had of late.
 
-KAI asks Prometheus; here the history is kept as it happens: from when to when each queue had how much, and how much there was. Usage is the one over the
-other, summed over a window and decayed by a half-life, so that what lies a half-life back counts half. A window *slides* with the clock, *tumbles* in
-steps of its size from a start, or begins anew by a *cron* schedule. Without a half-life everything in the window counts alike.
+KAI asks Prometheus; here the history is kept as it happens: from when to when each queue had how much, and how much
+there was. Usage is the one over the other, summed over a window and decayed by a half-life, so that what lies a
+half-life back counts half. A window *slides* with the clock, *tumbles* in steps of its size from a start, or begins
+anew by a *cron* schedule. Without a half-life everything in the window counts alike.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ class UsageParams:
         """How much a stretch of time counts, in seconds."""
         if self.half_life <= 0:
             return end - begin
-        scale = self.half_life / math.log(2)
-        return scale * (0.5 ** ((now - end) / self.half_life) - 0.5 ** ((now - begin) / self.half_life))
+        rate = math.log(2) / self.half_life
+        return (math.exp(-rate * (now - end)) - math.exp(-rate * (now - begin))) / rate
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
-"""consolidation: move preemptible jobs of any queue together so that a preemptible one gets a place; nobody may lose its own."""
+"""consolidation: move preemptible jobs of any queue together so that a preemptible one gets a place; nobody may lose
+its own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ghostfleet.schedulers.kai.allocation_info import requested_gpus
 from ghostfleet.schedulers.kai.actions.victims import is_alive
+from ghostfleet.schedulers.kai.allocation_info import requested_gpus
 from ghostfleet.schedulers.kai.job_order import JobsOrder, pending_jobs, victims_order
 from ghostfleet.schedulers.kai.pod_status import RELEASING
 from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo

@@ -1,7 +1,7 @@
 """dynamicresources: device claims of pods.
 
-A claim must be there, must have room for one more consumer, and, when it is shared and about GPUs, must carry the label of the job's
-queue. A claim gets devices of the node when its first pod is allocated and loses them with its last one.
+A claim must be there, must have room for one more consumer, and, when it is shared and about GPUs, must carry the label
+of the job's queue. A claim gets devices of the node when its first pod is allocated and loses them with its last one.
 """
 
 from __future__ import annotations

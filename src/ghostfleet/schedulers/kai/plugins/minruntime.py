@@ -1,8 +1,8 @@
 """minruntime: jobs that started a short while ago are no victims.
 
-How long is told by queues: for preemption the nearest queue upwards from the victim's, for reclaim the queue below the lowest common
-ancestor towards the victim and then upwards (`lca`), or upwards from the victim's queue (`queue`). An elastic job may
-lose tasks above its minimum all the same.
+How long is told by queues: for preemption the nearest queue upwards from the victim's, for reclaim the queue below the
+lowest common ancestor towards the victim and then upwards (`lca`), or upwards from the victim's queue (`queue`). An
+elastic job may lose tasks above its minimum all the same.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """nodeplacement: nodes with the least left first (binpack), or with the greatest part left (spread).
 
-What is left is what is idle or being released: GPUs for tasks that ask for GPUs, CPU for the others. Binpack gives 0 to 9 over the range of
-all candidates, so it must see them all first.
+What is left is what is idle or being released: GPUs for tasks that ask for GPUs, CPU for the others. Binpack gives 0 to
+9 over the range of all candidates, so it must see them all first.
 """
 
 from __future__ import annotations

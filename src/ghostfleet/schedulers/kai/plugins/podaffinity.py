@@ -1,4 +1,4 @@
-"""podaffinity: preferred pod affinity as a score of nodes, the strongest of all but a nomination (not on by default)."""
+"""podaffinity: preferred pod affinity as a score of nodes, stronger than all but a nomination (not on by default)."""
 
 from __future__ import annotations
 

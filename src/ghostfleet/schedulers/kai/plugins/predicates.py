@@ -1,7 +1,8 @@
 """predicates: what a node must fulfil besides room.
 
-The queue's capacity on that node, rules of MIG, GPU memory that is known, the number of pods (a new shared GPU needs a second one for its
-reservation), the node's conditions, and the rules of Kubernetes: ports, taints, node affinity, other pods, volumes, config maps.
+The queue's capacity on that node, rules of MIG, GPU memory that is known, the number of pods (a new shared GPU needs a
+second one for its reservation), the node's conditions, and the rules of Kubernetes: ports, taints, node affinity, other
+pods, volumes, config maps.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Trying one scenario: evict victims, place everybody anew in queue order, and see whether the job got its place.
 
-The recorded victims go, then node by node of the latest victim all potential victims that have a task there. Victims that find a place again
-are moved (or stay, if it is their own); the others stay evicted. The validator has the last word.
+The recorded victims go, then node by node of the latest victim all potential victims that have a task there. Victims
+that find a place again are moved (or stay, if it is their own); the others stay evicted. The validator has the last
+word.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The nodes that could take a job without victims: those with a GPU, or a part of one, that is idle or being released."""
+"""The nodes that could take a job without victims: those with a GPU, or a part, that is idle or being released."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class MinimalJobRepresentatives:
 
 
 def _signature(job: PodGroupInfo) -> tuple[object, ...]:
-    return tuple(sorted((repr(_pod_set_signature(pod_set)) for pod_set in job.pod_sets.values())))
+    return tuple(sorted(repr(_pod_set_signature(pod_set)) for pod_set in job.pod_sets.values()))
 
 
 def _pod_set_signature(pod_set: PodSet) -> tuple[object, ...]:
@@ -52,7 +52,11 @@ def _pod_set_signature(pod_set: PodSet) -> tuple[object, ...]:
 
 def _requests(job: PodGroupInfo) -> list[ResourceRequirements]:
     requests = [task.pod.request for task in job.tasks() if task.uid in job.pending]
-    return sorted(requests, key=cmp_to_key(lambda left, right: int(not left.less_equal(right)) * 2 - 1))
+    return sorted(requests, key=cmp_to_key(_compare))
+
+
+def _compare(left: ResourceRequirements, right: ResourceRequirements) -> int:
+    return -1 if left.less_equal(right) else 1
 
 
 def _is_easier(job: PodGroupInfo, other: PodGroupInfo) -> bool:

@@ -1,4 +1,6 @@
-"""Scenarios for a part of a job, one after the other: each has one more victim job, or one more task of an elastic one, than the last."""
+"""Scenarios for a part of a job, one after the other: each has one more victim job, or one more task of an elastic one,
+than the last.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """What rules a scenario out before it is simulated.
 
-Node affinities: every task must have a node it may go to, among the feasible ones and those of victims. Idle GPUs: the tasks, largest first, must
-find GPUs on the nodes with the most of them. Domains: the same for the parts of a job that must share a topology domain. A filter follows one scenario
-as victims are added to it, so it only looks at the new ones.
+Node affinities: every task must have a node it may go to, among the feasible ones and those of victims. Idle GPUs: the
+tasks, largest first, must find GPUs on the nodes with the most of them. Domains: the same for the parts of a job that
+must share a topology domain. A filter follows one scenario as victims are added to it, so it only looks at the new
+ones.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from ghostfleet.schedulers.kai.allocation_info import init_resource
 from ghostfleet.schedulers.kai.node_info import NodeInfo
-from ghostfleet.schedulers.kai.pod_info import GPU_MEMORY, PodInfo
-from ghostfleet.schedulers.kai.pod_status import ACTIVE_ALLOCATED, ACTIVE_USED, ALLOCATED_STATUSES, PENDING
 from ghostfleet.schedulers.kai.plugins.arguments import number
 from ghostfleet.schedulers.kai.plugins.proportion.capacity_policy import CapacityPolicy, OverCapacity
 from ghostfleet.schedulers.kai.plugins.proportion.queue_order import Standing, compare_queues, minus, plus
@@ -20,6 +18,8 @@ from ghostfleet.schedulers.kai.plugins.proportion.reclaimable import (
 )
 from ghostfleet.schedulers.kai.plugins.proportion.resource_division import set_fair_shares
 from ghostfleet.schedulers.kai.plugins.proportion.resource_share import QueueAttributes
+from ghostfleet.schedulers.kai.pod_info import GPU_MEMORY, PodInfo
+from ghostfleet.schedulers.kai.pod_status import ACTIVE_ALLOCATED, ACTIVE_USED, ALLOCATED_STATUSES, PENDING
 from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
 from ghostfleet.schedulers.kai.queue_info import QueueInfo
 from ghostfleet.schedulers.kai.resources import (

@@ -1,5 +1,6 @@
-"""Whether a job may have what it asks for: within the limit of its queue and of every ancestor, and within their quota if
-it cannot be preempted."""
+"""Whether a job may have what it asks for: within the limit of its queue and of every ancestor, and within their quota
+if it cannot be preempted.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Which of two queues comes first, by KAI's eight rules.
 
-1 a queue that has more than its fair share in everything comes later; 2 one that would stay within its quota with its next job
-comes first; 3 the higher priority; 4 one that would use what it has no share of comes later; 5 the smaller dominant
-share with the job and without the victims; 6 the same without them; 7 the smaller allocatable share; 8 the older.
+1 a queue that has more than its fair share in everything comes later; 2 one that would stay within its quota with its
+next job comes first; 3 the higher priority; 4 one that would use what it has no share of comes later; 5 the smaller
+dominant share with the job and without the victims; 6 the same without them; 7 the smaller allocatable share; 8 the
+older.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Whether a queue may take resources back from others.
 
-A job may try if its queue stays within its fair share. A scenario is valid if every victim's queue has more than it may keep (or
-more than its quota, while the reclaimer stays within its own), compared right below the queues' lowest common ancestor, and if no
-reclaiming queue, nor any ancestor of it, ends up further above its fair share than a sibling that lost something.
+A job may try if its queue stays within its fair share. A scenario is valid if every victim's queue has more than it may
+keep (or more than its quota, while the reclaimer stays within its own), compared right below the queues' lowest common
+ancestor, and if no reclaiming queue, nor any ancestor of it, ends up further above its fair share than a sibling that
+lost something.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Fair shares: how the queues of one level divide an amount of one resource.
 
-Every queue gets its quota, as far as it asks for it. What remains goes by queue priority, the highest first, in proportion to the
-over-quota weights, lowered by recent usage; shares that a queue cannot use up are divided again, and shares are cut
-to whole numbers. What the cutting left goes out one by one, by the largest part cut off, to the older queue first.
+Every queue gets its quota, as far as it asks for it. What remains goes by queue priority, the highest first, in
+proportion to the over-quota weights, lowered by recent usage; shares that a queue cannot use up are divided again, and
+shares are cut to whole numbers. What the cutting left goes out one by one, by the largest part cut off, to the older
+queue first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The shares of a queue: what it deserves, what it may have, what is fair, what it has and what it asks for.
 
-All are lists of three: CPU, memory, GPU. *Deserved* is the quota, *max_allowed* the limit, *allocatable* the greater of quota
-and fair share within the limit.
+All are lists of three: CPU, memory, GPU. *Deserved* is the quota, *max_allowed* the limit, *allocatable* the greater of
+quota and fair share within the limit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """topology: which domains of a topology a part of a job may be placed in, and in which order they are tried.
 
-The narrowest allowed level first, and within a level the domain that the job would fill most. A preferred level also scores nodes. Pods
-of a required level that run already pin the others to their domain.
+The narrowest allowed level first, and within a level the domain that the job would fill most. A preferred level also
+scores nodes. Pods of a required level that run already pin the others to their domain.
 """
 
 from __future__ import annotations

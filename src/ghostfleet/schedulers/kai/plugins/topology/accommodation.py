@@ -1,7 +1,7 @@
 """How well a domain suits the tasks of a job: how many pods it can take, and which part of it they would fill.
 
-Tasks of one kind are counted by the largest of them: how often it fits on each node. Tasks of different kinds are only compared by
-their sum with what the domain has left.
+Tasks of one kind are counted by the largest of them: how often it fits on each node. Tasks of different kinds are only
+compared by their sum with what the domain has left.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The domains of a topology: a tree over node labels, from the root down to the narrowest level.
 
-A node belongs to a topology if it has the label of every level. A domain is named by its values from the top, joined by points.
+A node belongs to a topology if it has the label of every level. A domain is named by its values from the top, joined by
+points.
 """
 
 from __future__ import annotations
