@@ -24,6 +24,28 @@ class VictimInfo:
     tasks: list[PodInfo] = field(default_factory=list)
 
 
+class _Group:
+    """Victims of one job that came together, and the part of the job that they are, copied when it is asked for.
+
+    The copy must be made before its tasks are evicted: they are taken as they are."""
+
+    __slots__ = ("_part", "job", "tasks")
+
+    def __init__(self, job: PodGroupInfo, tasks: Sequence[PodInfo], part: PodGroupInfo | None = None) -> None:
+        self.job = job
+        self.tasks = tasks
+        self._part = part
+
+    @property
+    def part(self) -> PodGroupInfo:
+        if self._part is None:
+            self._part = self.job.clone_with_tasks(self.tasks)
+        return self._part
+
+    def copy_anew(self) -> None:
+        self._part = self.job.clone_with_tasks(self.tasks)
+
+
 class Scenario:
     """`jobs` are the session's; `preemptor` is the part of a job that is to be placed."""
 
@@ -50,12 +72,12 @@ class Scenario:
         self.recorded_tasks = [task for job in recorded_jobs for task in job.tasks()]
         self.potential_tasks: list[PodInfo] = []
         self._victims: dict[str, VictimInfo] = {}
-        self._groups: dict[str, list[PodGroupInfo]] = {}
+        self._groups: dict[str, list[_Group]] = {}
         self._by_node: dict[str, dict[str, None]] = {}
         #: Recorded jobs whose groups are still those that were recorded.
         self._shared = {job.uid for job in recorded_jobs}
         for job in recorded_jobs:
-            self._add_group(job, list(job.tasks()))
+            self._add_group(_Group(self._jobs[job.uid], list(job.tasks()), job))
 
     def add_potential_victims(self, tasks: Sequence[PodInfo]) -> None:
         """Add tasks of one job."""
@@ -66,27 +88,30 @@ class Scenario:
         if job.uid in self._shared:
             # Recorded tasks of the same job will be evicted a second time, so these must be copies of their own.
             self._shared.discard(job.uid)
-            self._groups[job.uid] = [job.clone_with_tasks(group.tasks()) for group in self._groups[job.uid]]
-        self._add_group(job.clone_with_tasks(tasks), tasks)
+            for group in self._groups[job.uid]:
+                group.copy_anew()
+        self._add_group(_Group(job, tasks))
         for task in tasks:
             self._by_node.setdefault(task.node, {})[task.pod.job] = None
 
-    def _add_group(self, group: PodGroupInfo, tasks: Sequence[PodInfo]) -> None:
-        self._groups.setdefault(group.uid, []).append(group)
-        self._victims.setdefault(group.uid, VictimInfo(self._jobs[group.uid])).tasks += tasks
+    def _add_group(self, group: _Group) -> None:
+        uid = group.job.uid
+        self._groups.setdefault(uid, []).append(group)
+        self._victims.setdefault(uid, VictimInfo(group.job)).tasks += group.tasks
 
     def latest_potential_victim(self) -> PodGroupInfo | None:
         return self._jobs[self.potential_tasks[-1].pod.job] if self.potential_tasks else None
 
     def victim_tasks_on(self, node: str) -> list[PodInfo]:
         """All victim tasks of the potential victim jobs that have one on a node."""
-        return [task for job in self._by_node.get(node, ()) for group in self._groups[job] for task in group.tasks()]
+        jobs = self._by_node.get(node, ())
+        return [task for job in jobs for group in self._groups[job] for task in group.part.tasks()]
 
     def representative_of(self, task: PodInfo) -> PodGroupInfo | None:
         """The group in which a victim task came."""
         for group in self._groups.get(task.pod.job, ()):
-            if group.find_task(task.uid) is not None:
-                return group
+            if any(each.uid == task.uid for each in group.tasks):
+                return group.part
         return None
 
     def victims(self) -> Mapping[str, VictimInfo]:

@@ -15,6 +15,7 @@ from ghostfleet.schedulers.kai.scenario import Scenario
 from ghostfleet.schedulers.kai.session import Session
 from ghostfleet.schedulers.kai.solvers.feasible_nodes import feasible_nodes
 from ghostfleet.schedulers.kai.solvers.job_solver import JobSolver
+from ghostfleet.schedulers.kai.solvers.memory import SearchMemory
 from ghostfleet.schedulers.kai.solvers.representatives import MinimalJobRepresentatives
 
 __all__ = ["consolidation"]
@@ -28,6 +29,7 @@ def consolidation(session: Session) -> None:
     if config.max_consolidation_preemptees == 0:
         return
     failed = MinimalJobRepresentatives()
+    memory = SearchMemory(session)
     order = pending_jobs(session, NAME, preemptible_only=True)
     while order:
         job = order.pop()
@@ -35,15 +37,18 @@ def consolidation(session: Session) -> None:
             break
         if config.use_scheduling_signatures and not failed.is_easier(job):
             continue
-        if not _attempt(session, job):
+        if not _attempt(session, memory, job):
             failed.update(job)
 
 
-def _attempt(session: Session, job: PodGroupInfo) -> bool:
+def _attempt(session: Session, memory: SearchMemory, job: PodGroupInfo) -> bool:
     if not _is_enough(session, job):
         return False
     nodes = feasible_nodes(session.nodes.values(), job)
-    statement = JobSolver(session, nodes, _all_placed, lambda: _victims(session, job), NAME).solve(job)
+    # A job that has something is no victim for itself, but may be one for all others.
+    kind = job.uid if job.active_allocated_count else None
+    victims = memory.victims(kind, lambda: _victims(session, job))
+    statement = JobSolver(session, memory, nodes, _all_placed, victims, NAME).solve(job)
     if statement is None:
         return False
     statement.commit()

@@ -10,6 +10,7 @@ from ghostfleet.schedulers.kai.scenario import Scenario
 from ghostfleet.schedulers.kai.session import Session
 from ghostfleet.schedulers.kai.solvers.feasible_nodes import feasible_nodes
 from ghostfleet.schedulers.kai.solvers.job_solver import JobSolver
+from ghostfleet.schedulers.kai.solvers.memory import SearchMemory
 from ghostfleet.schedulers.kai.solvers.representatives import MinimalJobRepresentatives
 
 __all__ = ["preempt"]
@@ -19,6 +20,7 @@ NAME = "preempt"
 
 def preempt(session: Session) -> None:
     failed: dict[str, MinimalJobRepresentatives] = {}
+    memory = SearchMemory(session)
     order = pending_jobs(session, NAME)
     while order:
         job = order.pop()
@@ -27,11 +29,11 @@ def preempt(session: Session) -> None:
         failed_here = failed.setdefault(job.queue, MinimalJobRepresentatives())
         if session.config.use_scheduling_signatures and not failed_here.is_easier(job):
             continue
-        if not _attempt(session, job):
+        if not _attempt(session, memory, job):
             failed_here.update(job)
 
 
-def _attempt(session: Session, job: PodGroupInfo) -> bool:
+def _attempt(session: Session, memory: SearchMemory, job: PodGroupInfo) -> bool:
     if session.non_preemptible_over_quota(job, tasks_to_allocate(session, job, real=False)) is not None:
         return False
     nodes = feasible_nodes(session.nodes.values(), job)
@@ -39,7 +41,8 @@ def _attempt(session: Session, job: PodGroupInfo) -> bool:
     def is_valid(scenario: Scenario) -> bool:
         return all(validate(scenario) for validate in session.preempt_validators)
 
-    statement = JobSolver(session, nodes, is_valid, lambda: _victims(session, job), NAME).solve(job)
+    victims = memory.victims((job.queue, job.priority), lambda: _victims(session, job))
+    statement = JobSolver(session, memory, nodes, is_valid, victims, NAME).solve(job)
     if statement is None:
         return False
     statement.commit()

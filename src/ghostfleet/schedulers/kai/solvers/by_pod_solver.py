@@ -42,7 +42,7 @@ class ByPodSolver:
         session: Session,
         feasible: Mapping[str, NodeInfo],
         pending: Mapping[str, PodGroupInfo],
-        validator: Validator | None,
+        validator: Validator,
         action: str,
     ) -> None:
         self._session = session
@@ -117,7 +117,7 @@ class ByPodSolver:
     def _validated(self, scenario: Scenario, statement: Statement, victims: Sequence[PodInfo]) -> Solution | None:
         evicted = [task for task in victims if task.status == RELEASING]
         moved = [task for task in victims if task.status == PIPELINED]
-        if self._validator is not None and not self._validator(scenario):
+        if not self._validator(scenario):
             return None
         tasks = [*evicted, *moved]
         return Solution(tasks, _groups_of(tasks, scenario), statement)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ghostfleet.schedulers.kai.allocation_info import tasks_to_allocate
-from ghostfleet.schedulers.kai.job_order import JobsOrder, Victims
+from ghostfleet.schedulers.kai.job_order import Victims
 from ghostfleet.schedulers.kai.node_info import NodeInfo
 from ghostfleet.schedulers.kai.pod_info import PodInfo
 from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
 from ghostfleet.schedulers.kai.session import Session
 from ghostfleet.schedulers.kai.solvers.by_pod_solver import ByPodSolver, Solution, Validator
+from ghostfleet.schedulers.kai.solvers.memory import SearchMemory
 from ghostfleet.schedulers.kai.solvers.scenario_builder import ScenarioBuilder
 from ghostfleet.schedulers.kai.statement import Statement
 from ghostfleet.schedulers.kai.subgroup_info import DEFAULT_SUB_GROUP
@@ -20,22 +21,23 @@ __all__ = ["JobSolver"]
 
 
 class JobSolver:
-    """`victims` builds the order of victims."""
+    """Searches for one job among its victims."""
 
     def __init__(
         self,
         session: Session,
+        memory: SearchMemory,
         feasible: Sequence[NodeInfo],
-        validator: Validator | None,
-        victims: Callable[[], JobsOrder],
+        validator: Validator,
+        victims: Victims,
         action: str,
     ) -> None:
         self._session = session
         self._feasible = feasible
         self._validator = validator
-        self._victims = Victims(victims)
-        self._pending = {job.uid: job for job in session.jobs.values() if job.pending}
-        self._idle_gpus = {node.name: node.idle_gpus()[0] + node.releasing_gpus()[0] for node in session.nodes.values()}
+        self._victims = victims
+        self._pending = memory.pending()
+        self._idle_gpus = memory.idle_gpus()
         self._action = action
 
     def solve(self, job: PodGroupInfo) -> Statement | None:
