@@ -128,7 +128,31 @@ class NodeInfo:
 
     def update_task(self, task: PodInfo) -> bool:
         """Book a task anew, with the status that it has now."""
+        held = self.tasks.get(task.uid)
+        if held is None:
+            return False
+        self._accept(task)
+        if held.accepted is task.accepted and not task.is_shared_allocation and not task.pod.storage_claims:
+            self._rebook(held, task)
+            return True
         return self.remove_task(task.uid) and self.add_task(task)
+
+    def _rebook(self, held: PodInfo, task: PodInfo) -> None:
+        """The same amounts with another status: only what differs is booked."""
+        idle = _takes_idle(task.status) - _takes_idle(held.status)
+        releasing = _gives_releasing(task.status) - _gives_releasing(held.status)
+        accepted = task.accepted
+        gpus = 0.0 if task.pod.reservation else accepted.device_gpus
+        if idle:
+            self.idle.add_base(accepted, -idle)
+            self.idle.gpus -= idle * gpus
+        if releasing:
+            self.releasing.add_base(accepted, releasing)
+            self.releasing.gpus += releasing * gpus
+        self.bookings.log.append(self)
+        if releasing > 0 or idle < 0:
+            self.bookings.freed += 1
+        self.tasks[task.uid] = task.clone()
 
     def _book(self, task: PodInfo, sign: int) -> None:
         self.bookings.log.append(self)
@@ -287,6 +311,14 @@ class NodeInfo:
 
     def __repr__(self) -> str:
         return f"<NodeInfo {self.name}: {self.idle.gpus} GPUs idle, {self.releasing.gpus} releasing>"
+
+
+def _takes_idle(status: int) -> int:
+    return status != PIPELINED
+
+
+def _gives_releasing(status: int) -> int:
+    return 1 if status == RELEASING else -1 if status == PIPELINED else 0
 
 
 def _gpu_memory(labels: Mapping[str, str]) -> tuple[int, bool]:

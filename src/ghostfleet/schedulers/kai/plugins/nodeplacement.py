@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ghostfleet.schedulers.kai.node_info import NodeInfo
+from ghostfleet.schedulers.kai.node_order import Ranking
 from ghostfleet.schedulers.kai.plugins.scores import MAX_HIGH_DENSITY
 from ghostfleet.schedulers.kai.pod_info import Pod, PodInfo
 from ghostfleet.schedulers.kai.session import Session
@@ -25,7 +26,7 @@ class NodePlacement:
         self._range = (0.0, 0.0)
 
     def on_session_open(self, session: Session) -> None:
-        session.node_order.add_packing(self._prepare, self._score, self._rank)
+        session.node_order.add_packing(self._prepare, self._score, Ranking(self._rank, self._least))
 
     def _rank(self, pod: Pod, node: NodeInfo) -> float:
         """Binpack orders by what is left, spread by the part that is left, backwards."""
@@ -33,6 +34,13 @@ class NodePlacement:
         if self._spread[kind]:
             return -self._part_left(node, kind)
         return _left(node, kind) if _there(node, kind) else math.inf
+
+    def _least(self, pod: Pod) -> float:
+        """A node with less left than a pod asks for cannot take it; parts of GPUs may be left elsewhere."""
+        kind = _kind(pod)
+        if self._spread[kind] or pod.is_shared_request:
+            return -math.inf
+        return pod.request.device_gpus if kind == "gpu" else pod.request.cpu
 
     def _prepare(self, task: PodInfo, nodes: Sequence[NodeInfo]) -> None:
         """Find the least and the most that is left on the candidates."""
