@@ -360,7 +360,7 @@ def _topology(found: dict[str, str] | None) -> TopologyConstraint | None:
 def _pod(job: dict[str, Any], task: dict[str, Any], gpus_by_claim: dict[tuple[str, str], int]) -> Pod:
     asked = task["request"]
     claims = [(name, name, False) for name in task["resourceClaimNames"]]
-    claims += [(reference, f"{task['name']}-{reference}", True) for reference in task["resourceClaimTemplates"]]
+    claims += [(template, name, True) for template, name in task["resourceClaimTemplates"].items()]
     request = ResourceRequirements(
         cpu=asked["cpuMilli"],
         memory=asked["memoryBytes"],

@@ -66,10 +66,12 @@ class ClusterInfo:
         self.nodes.pop(name, None)
 
     def set_pod_group(self, job: PodGroupInfo) -> None:
-        """Take in a pod group, with the tasks that the old one of that name had."""
+        """Take in a pod group, with the tasks and the times that the old one of that name had."""
         old = self.pod_groups.get(job.uid)
         self.pod_groups[job.uid] = job
         if old is not None:
+            job.last_start = old.last_start if job.last_start is None else job.last_start
+            job.stale_since = old.stale_since if job.stale_since is None else job.stale_since
             for task in list(old.tasks()):
                 job.add_task(task)
 
@@ -77,7 +79,10 @@ class ClusterInfo:
         self.pod_groups.pop(uid, None)
 
     def set_task(self, task: PodInfo) -> None:
-        """Take in a task, or what became of it; one without a pod group counts on its node all the same."""
+        """Take in a task, or what became of it.
+
+        One without a pod group counts on its node all the same; as nobody knows it by name, it must be removed from
+        there when it ends."""
         job = self.pod_groups.get(task.pod.job)
         if job is not None:
             old = job.find_task(task.uid)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ghostfleet.schedulers.kai.pod_status import ACTIVE_ALLOCATED
+from ghostfleet.schedulers.kai.pod_status import ACTIVE_ALLOCATED, PENDING
 from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
 from ghostfleet.schedulers.kai.priority_queue import INFINITE, PriorityQueue
 from ghostfleet.schedulers.kai.queue_info import QueueInfo
@@ -24,7 +24,6 @@ class OrderOptions:
     """Which jobs are taken in, and in which direction."""
 
     filter_unready: bool = False
-    filter_non_pending: bool = False
     filter_non_preemptible: bool = False
     filter_non_active: bool = False
     victims: bool = False
@@ -68,8 +67,6 @@ class JobsOrder:
 
     def _is_taken(self, job: PodGroupInfo) -> bool:
         options = self._options
-        if options.filter_non_pending and not job.pending:
-            return False
         if options.filter_unready and not job.is_ready:
             return False
         if options.filter_non_preemptible and not job.is_preemptible:
@@ -183,11 +180,11 @@ def pending_jobs(session: Session, action: str, *, preemptible_only: bool = Fals
     """The jobs that wait, as an action goes through them."""
     options = OrderOptions(
         filter_unready=True,
-        filter_non_pending=True,
         filter_non_preemptible=preemptible_only,
         depth=session.depth(action),
     )
-    return JobsOrder(session, options, session.jobs.values())
+    waiting = [job for job in session.jobs.values() if PENDING in job.status_index]
+    return JobsOrder(session, options, waiting)
 
 
 class Victims:

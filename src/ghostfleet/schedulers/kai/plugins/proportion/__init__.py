@@ -60,8 +60,7 @@ class ProportionPlugin:
         for node in session.nodes.values():
             self._count_node(node)
         self.queues = {queue.uid: self._attributes(queue) for queue in session.queues.values()}
-        for job in session.jobs.values():
-            self._count_job(job)
+        self._count_jobs()
         set_fair_shares(self.totals, self.k_value, self.queues)
         self.simulation = self.queues
         self._policy = CapacityPolicy(self.way_up)
@@ -117,22 +116,28 @@ class ProportionPlugin:
             usage=list(self._session.cluster.usage.get(queue.uid, _NO_RESOURCE)),
         )
 
-    def _count_job(self, job: PodGroupInfo) -> None:
-        way_up = self.way_up(job.queue)
-        for status, tasks in job.status_index.items():
-            if status & ALLOCATED_STATUSES:
-                for task in tasks.values():
-                    held = task.accepted.quantities
-                    for queue in way_up:
-                        _add(queue.allocated, held, 1)
-                        _add(queue.request, held, 1)
-                        if not job.is_preemptible:
-                            _add(queue.allocated_non_preemptible, held, 1)
-            elif status == PENDING:
-                for task in tasks.values():
-                    wanted = self._wanted(task)
-                    for queue in way_up:
-                        _add(queue.request, wanted, 1)
+    def _count_jobs(self) -> None:
+        """What jobs hold and ask for, queue by queue and then upwards."""
+        counts: dict[str, _Count] = {}
+        for job in self._session.jobs.values():
+            count = counts.get(job.queue)
+            if count is None:
+                count = counts[job.queue] = _Count()
+            for status, tasks in job.status_index.items():
+                if status & ALLOCATED_STATUSES:
+                    held = count.preemptible if job.is_preemptible else count.non_preemptible
+                    for task in tasks.values():
+                        _add(held, task.accepted.quantities, 1)
+                elif status == PENDING:
+                    for task in tasks.values():
+                        _add(count.pending, self._wanted(task), 1)
+        for uid, count in counts.items():
+            for queue in self.way_up(uid):
+                for amounts in (count.preemptible, count.non_preemptible):
+                    _add(queue.allocated, amounts, 1)
+                    _add(queue.request, amounts, 1)
+                _add(queue.allocated_non_preemptible, count.non_preemptible, 1)
+                _add(queue.request, count.pending, 1)
 
     def _wanted(self, task: PodInfo) -> Quantities:
         request = task.pod.request
@@ -233,7 +238,18 @@ class ProportionPlugin:
         return [chunk for chunk in chunks if chunk is not None]
 
 
-def _add(books: list[float], held: Quantities, sign: int) -> None:
+class _Count:
+    """What the jobs of one queue hold and ask for."""
+
+    __slots__ = ("non_preemptible", "pending", "preemptible")
+
+    def __init__(self) -> None:
+        self.preemptible = [0.0, 0.0, 0.0]
+        self.non_preemptible = [0.0, 0.0, 0.0]
+        self.pending = [0.0, 0.0, 0.0]
+
+
+def _add(books: list[float], held: Sequence[float], sign: int) -> None:
     books[0] += sign * held[0]
     books[1] += sign * held[1]
     books[2] += sign * held[2]
