@@ -10,13 +10,13 @@ import pytest
 from ghostfleet.schedulers.kai import allocating
 from ghostfleet.schedulers.kai.cluster_info import ClusterInfo
 from ghostfleet.schedulers.kai.cycle import run_once
-from ghostfleet.schedulers.kai.job_order import Victims
 from ghostfleet.schedulers.kai.node_info import NodeInfo
 from ghostfleet.schedulers.kai.node_order import NodeOrder
 from ghostfleet.schedulers.kai.pod_info import PodInfo
 from ghostfleet.schedulers.kai.pod_status import BINDING, PENDING, RUNNING
 from ghostfleet.schedulers.kai.session import Session
 from ghostfleet.schedulers.kai.solvers import by_pod_solver
+from ghostfleet.schedulers.kai.victims import Victims
 from support.kai import CONFIG, NOW, cluster, job, node, queue, request
 
 

@@ -7,7 +7,7 @@ order: the least deserving job of the least deserving queue first, where a queue
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ghostfleet.schedulers.kai.pod_status import ACTIVE_ALLOCATED, PENDING
@@ -15,8 +15,9 @@ from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
 from ghostfleet.schedulers.kai.priority_queue import INFINITE, PriorityQueue
 from ghostfleet.schedulers.kai.queue_info import QueueInfo
 from ghostfleet.schedulers.kai.session import QueueOrderJobs, Session
+from ghostfleet.schedulers.kai.sorted_jobs import SortedJobs
 
-__all__ = ["JobsOrder", "OrderOptions", "Victims", "VictimsReplay", "pending_jobs", "victims_order"]
+__all__ = ["JobsOrder", "OrderOptions", "pending_jobs", "victims_order"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class OrderOptions:
     filter_non_preemptible: bool = False
     filter_non_active: bool = False
     victims: bool = False
+    #: Whether ranks of jobs do not change while they wait, so that they can be sorted at once.
+    fixed_ranks: bool = False
     depth: int = INFINITE
 
 
@@ -36,7 +39,10 @@ class _QueueNode:
     __slots__ = ("children", "jobs", "needs_reorder", "parent", "queue")
 
     def __init__(
-        self, queue: QueueInfo, children: PriorityQueue[_QueueNode] | None, jobs: PriorityQueue[PodGroupInfo] | None
+        self,
+        queue: QueueInfo,
+        children: PriorityQueue[_QueueNode] | None,
+        jobs: PriorityQueue[PodGroupInfo] | SortedJobs | None,
     ) -> None:
         self.queue = queue
         self.children = children
@@ -58,8 +64,11 @@ class JobsOrder:
         self._roots: PriorityQueue[_QueueNode] = PriorityQueue(self._node_less)
         self._nodes: dict[str, _QueueNode] = {}
         self._popped: dict[str, list[PodGroupInfo]] = {}
-        for job in jobs:
-            if self._is_taken(job):
+        taken = (job for job in jobs if self._is_taken(job))
+        if options.fixed_ranks:
+            self._sort(taken)
+        else:
+            for job in taken:
                 self.push(job)
 
     def __bool__(self) -> bool:
@@ -76,6 +85,20 @@ class JobsOrder:
         queue = self._session.queues.get(job.queue)
         return queue is not None and queue.is_rooted
 
+    def _sort(self, jobs: Iterable[PodGroupInfo]) -> None:
+        """Put all jobs in at once, queue by queue."""
+        by_queue: dict[str, list[PodGroupInfo]] = {}
+        for job in jobs:
+            by_queue.setdefault(job.queue, []).append(job)
+        key = self._session.job_order_key
+        for uid, listed in by_queue.items():
+            queue = self._session.queues[uid]
+            if queue.is_leaf:
+                leaf = _QueueNode(queue, None, SortedJobs(listed, key, self._options.victims))
+                self._nodes[uid] = leaf
+                self._link(leaf)
+                self._mark(leaf)
+
     def push(self, job: PodGroupInfo) -> None:
         """Put a job in; one of a queue that has queues below it is left out."""
         queue = self._session.queues[job.queue]
@@ -84,13 +107,18 @@ class JobsOrder:
         leaf = self._nodes.get(queue.uid)
         is_new = leaf is None
         if leaf is None:
-            leaf = _QueueNode(queue, None, PriorityQueue(self._job_less, self._options.depth))
+            leaf = _QueueNode(queue, None, self._leaf_jobs())
             self._nodes[queue.uid] = leaf
         assert leaf.jobs is not None
         leaf.jobs.push(job)
         if is_new:
             self._link(leaf)
         self._mark(leaf)
+
+    def _leaf_jobs(self) -> PriorityQueue[PodGroupInfo] | SortedJobs:
+        if self._options.fixed_ranks:
+            return SortedJobs((), self._session.job_order_key, self._options.victims)
+        return PriorityQueue(self._job_less, self._options.depth)
 
     def _link(self, node: _QueueNode) -> None:
         """Hang a new node, which has something below it already, into the tree."""
@@ -154,8 +182,7 @@ class JobsOrder:
 
     def _job_less(self, left: PodGroupInfo, right: PodGroupInfo) -> bool:
         key = self._session.job_order_key
-        before: bool = (left.order_key or key(left)) < (right.order_key or key(right))
-        return not before if self._options.victims else before
+        return (left.order_key or key(left)) < (right.order_key or key(right))
 
     def _node_less(self, left: _QueueNode, right: _QueueNode) -> bool:
         backwards = self._options.victims
@@ -187,60 +214,6 @@ def pending_jobs(session: Session, action: str, *, preemptible_only: bool = Fals
     return JobsOrder(session, options, waiting)
 
 
-class Victims:
-    """Victims in their order, to be gone through several times from the start.
-
-    A job's parts are solved one after the other, each on the same state of the cluster, so the order is built once and
-    what was popped is remembered. Only a replay that pushes something back, as elastic jobs do, goes on with an order
-    of its own.
-    """
-
-    def __init__(self, build: Callable[[], JobsOrder]) -> None:
-        self._build = build
-        self._order = build()
-        self._popped: list[PodGroupInfo] = []
-
-    def replay(self) -> VictimsReplay:
-        return VictimsReplay(self)
-
-    def at(self, index: int) -> PodGroupInfo | None:
-        """The victim at a place in the order; None past the end."""
-        while index >= len(self._popped):
-            job = self._order.pop() if self._order else None
-            if job is None:
-                return None
-            self._popped.append(job)
-        return self._popped[index]
-
-    def fork(self, popped: int) -> JobsOrder:
-        """An order from which so many were popped."""
-        order = self._build()
-        for _ in range(popped):
-            order.pop()
-        return order
-
-
-class VictimsReplay:
-    """One way through the victims."""
-
-    def __init__(self, victims: Victims) -> None:
-        self._victims = victims
-        self._index = 0
-        self._own: JobsOrder | None = None
-
-    def pop(self) -> PodGroupInfo | None:
-        if self._own is not None:
-            return self._own.pop() if self._own else None
-        job = self._victims.at(self._index)
-        self._index += job is not None
-        return job
-
-    def push(self, job: PodGroupInfo) -> None:
-        if self._own is None:
-            self._own = self._victims.fork(self._index)
-        self._own.push(job)
-
-
 def victims_order(session: Session, jobs: Iterable[PodGroupInfo]) -> JobsOrder:
     """Jobs in the order in which they become victims."""
-    return JobsOrder(session, OrderOptions(victims=True), jobs)
+    return JobsOrder(session, OrderOptions(victims=True, fixed_ranks=True), jobs)

@@ -14,7 +14,7 @@ from ghostfleet.schedulers.kai.solvers.representatives import MinimalJobRepresen
 __all__ = ["reclaim"]
 
 NAME = "reclaim"
-_VICTIMS = OrderOptions(filter_non_preemptible=True, filter_non_active=True, victims=True)
+_VICTIMS = OrderOptions(filter_non_preemptible=True, filter_non_active=True, victims=True, fixed_ranks=True)
 
 
 def reclaim(session: Session) -> None:

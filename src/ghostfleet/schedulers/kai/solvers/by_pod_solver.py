@@ -99,7 +99,7 @@ class ByPodSolver:
         candidates = dict(self._pending)
         candidates.update((uid, session.jobs[uid]) for uid in victim_jobs)
         candidates[preemptor.uid] = preemptor
-        order = JobsOrder(session, OrderOptions(), candidates.values())
+        order = JobsOrder(session, OrderOptions(fixed_ranks=True), candidates.values())
         nodes = list(self._feasible.values())
         placed = False
         while order:

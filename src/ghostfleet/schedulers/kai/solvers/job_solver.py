@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ghostfleet.schedulers.kai.allocation_info import tasks_to_allocate
-from ghostfleet.schedulers.kai.job_order import Victims
 from ghostfleet.schedulers.kai.node_info import NodeInfo
 from ghostfleet.schedulers.kai.pod_info import PodInfo
 from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
@@ -16,6 +15,7 @@ from ghostfleet.schedulers.kai.solvers.memory import SearchMemory
 from ghostfleet.schedulers.kai.solvers.scenario_builder import ScenarioBuilder
 from ghostfleet.schedulers.kai.statement import Statement
 from ghostfleet.schedulers.kai.subgroup_info import DEFAULT_SUB_GROUP
+from ghostfleet.schedulers.kai.victims import Victims
 
 __all__ = ["JobSolver"]
 

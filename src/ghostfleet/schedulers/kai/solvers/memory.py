@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 
-from ghostfleet.schedulers.kai.job_order import JobsOrder, Victims
+from ghostfleet.schedulers.kai.job_order import JobsOrder
 from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
 from ghostfleet.schedulers.kai.session import Session
+from ghostfleet.schedulers.kai.victims import Victims
 
 __all__ = ["SearchMemory"]
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ghostfleet.schedulers.kai.allocation_info import tasks_to_allocate, tasks_to_evict
-from ghostfleet.schedulers.kai.job_order import VictimsReplay
 from ghostfleet.schedulers.kai.node_info import NodeInfo
 from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
 from ghostfleet.schedulers.kai.scenario import Scenario
 from ghostfleet.schedulers.kai.session import Session
 from ghostfleet.schedulers.kai.solvers.scenario_filters import scenario_filters
+from ghostfleet.schedulers.kai.victims import VictimsReplay
 
 __all__ = ["ScenarioBuilder"]
 
