@@ -152,7 +152,8 @@ class NodeInfo:
         self.bookings.log.append(self)
         if releasing > 0 or idle < 0:
             self.bookings.freed += 1
-        self.tasks[task.uid] = task.clone()
+        held.status, held.virtual, held.node = task.status, task.virtual, task.node
+        held.gpu_groups, held.claims = task.gpu_groups, task.claims
 
     def _book(self, task: PodInfo, sign: int) -> None:
         self.bookings.log.append(self)

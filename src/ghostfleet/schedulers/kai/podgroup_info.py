@@ -177,7 +177,10 @@ class PodGroupInfo:
 
     @property
     def is_elastic(self) -> bool:
-        return any(pod_set.is_elastic for pod_set in self.pod_sets.values())
+        for pod_set in self.pod_sets.values():  # noqa: SIM110  (asked for every victim)
+            if pod_set.min_available < len(pod_set.tasks):
+                return True
+        return False
 
     @property
     def is_gang_satisfied(self) -> bool:

@@ -54,12 +54,12 @@ class Scenario:
         "_groups",
         "_jobs",
         "_shared",
-        "_victims",
         "pending_tasks",
         "potential_tasks",
         "preemptor",
         "recorded_jobs",
         "recorded_tasks",
+        "victims",
     )
 
     def __init__(
@@ -71,7 +71,8 @@ class Scenario:
         self.recorded_jobs = recorded_jobs
         self.recorded_tasks = [task for job in recorded_jobs for task in job.tasks()]
         self.potential_tasks: list[PodInfo] = []
-        self._victims: dict[str, VictimInfo] = {}
+        #: By job, as they were when somebody looked last.
+        self.victims: dict[str, VictimInfo] = {}
         self._groups: dict[str, list[_Group]] = {}
         self._by_node: dict[str, dict[str, None]] = {}
         #: Recorded jobs whose groups are still those that were recorded.
@@ -97,7 +98,10 @@ class Scenario:
     def _add_group(self, group: _Group) -> None:
         uid = group.job.uid
         self._groups.setdefault(uid, []).append(group)
-        self._victims.setdefault(uid, VictimInfo(group.job)).tasks += group.tasks
+        victim = self.victims.get(uid)
+        if victim is None:
+            victim = self.victims[uid] = VictimInfo(group.job)
+        victim.tasks += group.tasks
 
     def latest_potential_victim(self) -> PodGroupInfo | None:
         return self._jobs[self.potential_tasks[-1].pod.job] if self.potential_tasks else None
@@ -114,9 +118,8 @@ class Scenario:
                 return group.part
         return None
 
-    def victims(self) -> Mapping[str, VictimInfo]:
-        """The victims by job, with their tasks as they are now."""
-        for victim in self._victims.values():
+    def look_again(self) -> None:
+        """Take the tasks of victims as they are now."""
+        for victim in self.victims.values():
             current = [victim.job.find_task(task.uid) for task in victim.tasks]
             victim.tasks = [task for task in current if task is not None]
-        return self._victims

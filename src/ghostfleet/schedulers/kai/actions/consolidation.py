@@ -68,7 +68,7 @@ def _is_enough(session: Session, job: PodGroupInfo) -> bool:
 
 
 def _all_placed(scenario: Scenario) -> bool:
-    return not any(task.status == RELEASING for victim in scenario.victims().values() for task in victim.tasks)
+    return not any(task.status == RELEASING for victim in scenario.victims.values() for task in victim.tasks)
 
 
 def _victims(session: Session, job: PodGroupInfo) -> JobsOrder:

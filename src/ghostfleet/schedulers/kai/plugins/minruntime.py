@@ -36,9 +36,9 @@ class MinRuntime:
         session.preempt_validators.append(lambda scenario: self._is_valid(scenario, lambda _j, v: self._guarded(v)))
 
     def _is_valid(self, scenario: Scenario, protected: Callable[[PodGroupInfo, PodGroupInfo], bool]) -> bool:
-        for victim in scenario.victims().values():
+        for victim in scenario.victims.values():
             job = victim.job
-            if job.is_elastic and protected(scenario.preemptor, job) and not _keeps_minimum(victim):
+            if protected(scenario.preemptor, job) and job.is_elastic and not _keeps_minimum(victim):
                 return False
         return True
 

@@ -117,6 +117,7 @@ class ByPodSolver:
     def _validated(self, scenario: Scenario, statement: Statement, victims: Sequence[PodInfo]) -> Solution | None:
         evicted = [task for task in victims if task.status == RELEASING]
         moved = [task for task in victims if task.status == PIPELINED]
+        scenario.look_again()
         if not self._validator(scenario):
             return None
         tasks = [*evicted, *moved]

@@ -29,6 +29,7 @@ from ghostfleet.schedulers.kai.resources import (
     UNLIMITED,
     Quantities,
     Resource,
+    ResourceRequirements,
     humanize,
 )
 from ghostfleet.schedulers.kai.scenario import Scenario, VictimInfo
@@ -53,6 +54,7 @@ class ProportionPlugin:
         self.simulation: dict[str, QueueAttributes] = {}
         self.totals: list[float] = [0.0, 0.0, 0.0]
         self._ways_up: dict[str, list[QueueAttributes]] = {}
+        self._taken_by: dict[ResourceRequirements, Victim] = {}
         self._popped: dict[tuple[str, int], tuple[Sequence[PodGroupInfo], Quantities, int, Quantities]] = {}
 
     def on_session_open(self, session: Session) -> None:
@@ -216,14 +218,28 @@ class ProportionPlugin:
 
     def _is_reclaimable(self, scenario: Scenario) -> bool:
         victims: dict[str, list[Victim]] = {}
-        for victim in scenario.victims().values():
+        for victim in scenario.victims.values():
             chunks = self._chunks(victim)
             if chunks:
                 victims.setdefault(victim.job.queue, []).extend(chunks)
         return is_reclaimable(self.simulation, self._reclaimer(scenario.preemptor), victims, self.multiplier)
 
+    def _only(self, task: PodInfo, ignore_moved: bool) -> list[Victim]:
+        """A single task; what alike ones take is remembered."""
+        if ignore_moved and task.status & ACTIVE_ALLOCATED:
+            return []
+        found = self._taken_by.get(task.accepted)
+        if found is None:
+            total = Resource()
+            total.add_requirements(task.accepted)
+            found = self._taken_by[task.accepted] = Victim(total.quantities, _involved(total))
+        return [found]
+
     def _chunks(self, victim: VictimInfo) -> list[Victim]:
         """Tasks above the minimum of their pod set one by one, the others together."""
+        ignore_moved = self._session.config.allow_consolidating_reclaim
+        if len(victim.tasks) == 1:
+            return self._only(victim.tasks[0], ignore_moved)
         by_pod_set: dict[str, list[PodInfo]] = {}
         for task in victim.tasks:
             by_pod_set.setdefault(task.pod.sub_group or DEFAULT_SUB_GROUP, []).append(task)
@@ -233,7 +249,6 @@ class ProportionPlugin:
             minimum = victim.job.pod_sets[name].min_available
             core += tasks[:minimum]
             groups += [[task] for task in tasks[minimum:]]
-        ignore_moved = self._session.config.allow_consolidating_reclaim
         chunks = [_taken(tasks, ignore_moved) for tasks in (*groups, core)]
         return [chunk for chunk in chunks if chunk is not None]
 
@@ -264,6 +279,7 @@ def _quota_of(tasks: Sequence[PodInfo]) -> Quantities:
 
 
 def _taken(tasks: Sequence[PodInfo], ignore_moved: bool) -> Victim | None:
+    """What is taken together, without what found another place."""
     total = Resource()
     counted = 0
     for task in tasks:
