@@ -56,11 +56,13 @@ class _Operation:
 class Statement:
     """Operations in their order."""
 
-    __slots__ = ("_operations", "_session")
+    __slots__ = ("_evictions", "_operations", "_session")
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._operations: list[_Operation] = []
+        #: By task, its evictions among the operations.
+        self._evictions: dict[str, list[int]] = {}
 
     def checkpoint(self) -> int:
         return len(self._operations)
@@ -73,6 +75,8 @@ class Statement:
             undone = self._operations[operation.undoes] if 0 <= operation.undoes < checkpoint else None
             if undone is not None and undone.undone_by >= checkpoint:
                 undone.undone_by = -1
+            if operation.name == EVICT and operation.task is not None:
+                self._evictions[operation.task.uid].pop()
         del self._operations[checkpoint:]
 
     def discard(self) -> None:
@@ -80,6 +84,7 @@ class Statement:
         for index in range(len(self._operations) - 1, -1, -1):
             self._undo(index)
         self._operations.clear()
+        self._evictions.clear()
 
     def commit(self) -> None:
         """Turn all that still holds into decisions."""
@@ -105,6 +110,7 @@ class Statement:
                 task.virtual = False
                 session.bind_pod(task)
         self._operations.clear()
+        self._evictions.clear()
 
     def evict(self, task: PodInfo, eviction: Eviction) -> bool:
         """Take a task from its node; false if it has none."""
@@ -236,11 +242,15 @@ class Statement:
             node = task.node
             self._unallocate(task, virtual=True)
             self.pipeline(task, node, update_if_there=True)
-        self._operations = [
+        kept = [
             operation
             for operation in self._operations
             if not (operation.name == ALLOCATE and operation.task is not None and operation.task.pod.job == job)
         ]
+        self._operations, self._evictions = kept, {}
+        for index, operation in enumerate(kept):
+            if operation.name == EVICT and operation.task is not None:
+                self._evictions.setdefault(operation.task.uid, []).append(index)
 
     def _add(
         self,
@@ -250,12 +260,13 @@ class Statement:
         redo: Callable[[], object],
         eviction: Eviction | None = None,
     ) -> None:
+        if name == EVICT:
+            self._evictions.setdefault(task.uid, []).append(len(self._operations))
         self._operations.append(_Operation(name, task, reverse, redo, eviction))
 
     def _undo_eviction(self, task: PodInfo) -> bool:
-        for index, operation in enumerate(self._operations):
-            held = operation.task
-            if operation.name == EVICT and held is not None and held.uid == task.uid and self._valid(index):
+        for index in self._evictions.get(task.uid, ()):
+            if self._valid(index):
                 self._undo(index)
                 return True
         return False
