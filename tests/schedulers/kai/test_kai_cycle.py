@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ghostfleet.schedulers.kai.actions import ACTIONS
-from ghostfleet.schedulers.kai.conf import PROFILES, PluginOption, default_plugins
+from ghostfleet.schedulers.kai.cluster_info import ClusterInfo
+from ghostfleet.schedulers.kai.conf import PREFER_CONSOLIDATION, PROFILES, PluginOption, default_plugins
 from ghostfleet.schedulers.kai.cycle import open_session, run_once
 from ghostfleet.schedulers.kai.node_info import NodeInfo
 from ghostfleet.schedulers.kai.pod_info import Pod, PodInfo
@@ -180,3 +181,63 @@ def test_pods_of_other_schedulers_count_on_their_nodes_but_not_in_queues() -> No
     other = Pod("x", "x", "default", request=request(), scheduler_name="default-scheduler")
     snapshot.set_task(PodInfo(other, RUNNING, "n1"))
     assert len(run_once(snapshot, CONFIG, NOW).binds) == 1
+
+
+def two_departments() -> ClusterInfo:
+    """Four nodes of eight GPUs, three in use; a job of four and one of three GPUs come."""
+    queues = [queue("department-1", quota=16, priority=200), queue("department-2", quota=16, created=1)]
+    for name, department, priority in (("a", 1, 150), ("b", 1, 100), ("c", 2, 150), ("d", 2, 100)):
+        queues.append(queue(f"project-{name}", f"department-{department}", quota=8, priority=priority))
+    jobs = [
+        job("training-job-1", "project-a", ["node-1"], request(4), age=9),
+        job("training-job-2", "project-c", ["node-1"], request(2), age=8),
+        job("training-job-3", "project-b", ["node-2"] * 3, request(2), age=7),
+        job("interactive-job", "project-d", ["node-3"], request(5), priority=100, age=6),
+        job("training-job-a", "project-c", [""], request(4), age=2),
+        job("training-job-b", "project-a", [""], request(3), age=1),
+    ]
+    return cluster([node(f"node-{number}", 8) for number in range(1, 5)], queues, jobs)
+
+
+def test_kai_puts_a_job_on_an_empty_node_rather_than_moving_others() -> None:
+    decided = run_once(two_departments(), CONFIG, NOW)
+    assert [(each.job, each.node) for each in decided.binds] == [
+        ("training-job-b", "node-3"),
+        ("training-job-a", "node-4"),
+    ]
+    assert not decided.evictions
+
+
+def test_with_prefer_consolidation_jobs_are_moved_before_an_empty_node_is_opened() -> None:
+    config = replace(CONFIG, policy=PREFER_CONSOLIDATION)
+    snapshot = two_departments()
+    decided = run_once(snapshot, config, NOW)
+    assert [(each.job, each.node) for each in decided.binds] == [("training-job-b", "node-3")]
+    assert [each.job for each in decided.evictions] == ["training-job-2"]
+    assert {(each.job, each.node) for each in decided.pipelines} == {
+        ("training-job-2", "node-2"),
+        ("training-job-a", "node-1"),
+    }
+    for each in decided.evictions:
+        move(snapshot, each.pod, each.job, PENDING, "")
+    for bind in decided.binds:
+        move(snapshot, bind.pod, bind.job, RUNNING, bind.node)
+    then = run_once(snapshot, config, NOW + 1)
+    assert {(each.job, each.node) for each in then.binds} == {
+        ("training-job-2", "node-2"),
+        ("training-job-a", "node-1"),
+    }
+
+
+def test_with_prefer_consolidation_an_empty_node_is_opened_when_nobody_can_be_moved() -> None:
+    snapshot = cluster(
+        [node("n1", 4), node("n2", 4)], teams(), [job("held", "a", ["n1"] * 2), job("new", "b", [""] * 3)]
+    )
+    decided = run_once(snapshot, replace(CONFIG, policy=PREFER_CONSOLIDATION), NOW)
+    assert [each.node for each in decided.binds] == ["n1", "n1", "n2"]
+
+
+def move(snapshot: ClusterInfo, uid: str, owner: str, status: int, place: str) -> None:
+    task = snapshot.pod_groups[owner].find_task(uid)
+    assert task is not None
+    snapshot.set_task(PodInfo(task.pod, status, place))

@@ -2,6 +2,9 @@
 
 A *profile* names a version of KAI. `v0.13` decides as KAI did shortly after v0.13.0; `latest` has the fixes made since:
 GPU memory is counted against the smallest GPU there is, and a task list is not kept past an eviction.
+
+A *policy* says what allocate may do. KAI's own takes any node that fits; `prefer-consolidation` is none of KAI's: an
+empty node is opened only when jobs cannot be moved together to make room on the others.
 """
 
 from __future__ import annotations
@@ -9,8 +12,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-__all__ = ["ACTIONS", "PROFILES", "PluginOption", "Profile", "SchedulerConfiguration", "default_plugins"]
+__all__ = [
+    "ACTIONS",
+    "KAI_POLICY",
+    "PREFER_CONSOLIDATION",
+    "PROFILES",
+    "PluginOption",
+    "Profile",
+    "SchedulerConfiguration",
+    "default_plugins",
+]
 
+KAI_POLICY = "kai"
+PREFER_CONSOLIDATION = "prefer-consolidation"
 ACTIONS = ("allocate", "consolidation", "reclaim", "preempt", "stalegangeviction")
 
 _DEFAULT_PLUGINS = (
@@ -80,6 +94,7 @@ class SchedulerConfiguration:
     schedule_csi_storage: bool = False
     dynamic_resource_allocation: bool = True
     profile: Profile = PROFILES["v0.13"]
+    policy: str = KAI_POLICY
 
     def with_profile(self, name: str) -> SchedulerConfiguration:
         """The same with the behaviour of a version."""

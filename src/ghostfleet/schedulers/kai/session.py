@@ -74,6 +74,8 @@ class Session:
         self.jobs = cluster.pod_groups
         self.queues = cluster.queues
         self.decisions = Decisions()
+        #: Nodes that nobody may be put on for the time being.
+        self.closed: frozenset[str] = frozenset()
         profile = config.profile
         self.min_gpu_memory = cluster.min_node_gpu_memory() if profile.true_min_gpu_memory else 100
 
@@ -280,6 +282,10 @@ class Session:
             if current.node in self.nodes:
                 self.nodes[current.node].remove_task(uid)
             self.cluster.set_task(before)
+
+    def open_nodes(self) -> list[NodeInfo]:
+        """The nodes that jobs may be put on."""
+        return [node for node in self.nodes.values() if node.name not in self.closed]
 
     def depth(self, action: str) -> int:
         """How many jobs of a queue an action looks at; -1 for all."""

@@ -15,7 +15,7 @@ __all__ = ["allocate"]
 def allocate(session: Session) -> None:
     """An elastic job that has more tasks goes back into the order after every attempt that succeeds."""
     order = pending_jobs(session, "allocate")
-    nodes = list(session.nodes.values())
+    nodes = session.open_nodes()
     while order:
         job = order.pop()
         if job is None:

@@ -44,7 +44,7 @@ def consolidation(session: Session) -> None:
 def _attempt(session: Session, memory: SearchMemory, job: PodGroupInfo) -> bool:
     if not _is_enough(session, job):
         return False
-    nodes = feasible_nodes(session.nodes.values(), job)
+    nodes = feasible_nodes(session.open_nodes(), job)
     # A job that has something is no victim for itself, but may be one for all others.
     kind = job.uid if job.active_allocated_count else None
     victims = memory.victims(kind, lambda: _victims(session, job))
