@@ -183,6 +183,26 @@ def test_pods_of_other_schedulers_count_on_their_nodes_but_not_in_queues() -> No
     assert len(run_once(snapshot, CONFIG, NOW).binds) == 1
 
 
+def test_searches_for_victims_tell_what_ruled_them_out() -> None:
+    jobs = [job("held", "a", ["n1"] * 2), job("own", "b", ["n1"] * 2), job("new", "b", [""])]
+    session = open_session(cluster([node("n1", 4)], teams(), jobs), CONFIG, NOW)
+    for action in ACTIONS.values():
+        action(session)
+    assert {each.action: each.not_begun for each in session.searches if each.job == "new"} == {
+        "consolidation": "there are too few GPUs left in all",
+        "reclaim": "its queue would be over its fair share",
+        "preempt": "",
+    }
+    three = request(3)
+    spread = [job("x", "a", ["n1"], three), job("y", "b", ["n2"], three), job("large", "a", [""], request(2))]
+    session = open_session(cluster([node("n1", 4), node("n2", 4)], teams(), spread), CONFIG, NOW)
+    ACTIONS["consolidation"](session)
+    (search,) = session.searches
+    assert (search.tasks, search.tasks_solved) == (1, 0)
+    assert search.outcomes["AccumulatedIdleGpus"]
+    assert search.outcomes["all victims placed"] + search.outcomes["no place"] == 2
+
+
 def two_departments() -> ClusterInfo:
     """Four nodes of eight GPUs, three in use; a job of four and one of three GPUs come."""
     queues = [queue("department-1", quota=16, priority=200), queue("department-2", quota=16, created=1)]

@@ -23,6 +23,7 @@ from ghostfleet.schedulers.kai.pod_status import BINDING, RELEASING
 from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
 from ghostfleet.schedulers.kai.queue_info import QueueInfo
 from ghostfleet.schedulers.kai.scenario import Scenario
+from ghostfleet.schedulers.kai.search import Search
 from ghostfleet.schedulers.kai.shortage import shortages
 from ghostfleet.schedulers.kai.statement import Statement
 from ghostfleet.schedulers.kai.subgroup_info import PodSet, SubGroupSet
@@ -74,6 +75,7 @@ class Session:
         self.jobs = cluster.pod_groups
         self.queues = cluster.queues
         self.decisions = Decisions()
+        self.searches: list[Search] = []
         #: Nodes that nobody may be put on for the time being.
         self.closed: frozenset[str] = frozenset()
         profile = config.profile
@@ -95,8 +97,9 @@ class Session:
         self.can_reclaim_resources: Callable[[PodGroupInfo], bool] = _never
         self.reclaim_victim_filters: list[Callable[[PodGroupInfo, PodGroupInfo], bool]] = []
         self.preempt_victim_filters: list[Callable[[PodGroupInfo, PodGroupInfo], bool]] = []
-        self.reclaim_validators: list[Callable[[Scenario], bool]] = []
-        self.preempt_validators: list[Callable[[Scenario], bool]] = []
+        #: By plugin, what must hold for a scenario.
+        self.reclaim_validators: dict[str, Callable[[Scenario], bool]] = {}
+        self.preempt_validators: dict[str, Callable[[Scenario], bool]] = {}
         self.on_job_solution_start: list[Callable[[], None]] = []
         self.job_over_queue_capacity: CapacityCheck = _no_result
         self.non_preemptible_over_quota: CapacityCheck = _no_result

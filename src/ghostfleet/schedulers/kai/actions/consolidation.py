@@ -12,10 +12,11 @@ from ghostfleet.schedulers.kai.job_order import JobsOrder, pending_jobs, victims
 from ghostfleet.schedulers.kai.pod_status import RELEASING
 from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
 from ghostfleet.schedulers.kai.scenario import Scenario
+from ghostfleet.schedulers.kai.search import Search
 from ghostfleet.schedulers.kai.session import Session
 from ghostfleet.schedulers.kai.solvers.feasible_nodes import feasible_nodes
 from ghostfleet.schedulers.kai.solvers.job_solver import JobSolver
-from ghostfleet.schedulers.kai.solvers.memory import SearchMemory
+from ghostfleet.schedulers.kai.solvers.memory import ALIKE_FAILED, SearchMemory
 from ghostfleet.schedulers.kai.solvers.representatives import MinimalJobRepresentatives
 
 __all__ = ["consolidation"]
@@ -36,6 +37,7 @@ def consolidation(session: Session) -> None:
         if job is None:
             break
         if config.use_scheduling_signatures and not failed.is_easier(job):
+            session.searches.append(Search(NAME, job.uid, not_begun=ALIKE_FAILED))
             continue
         if not _attempt(session, memory, job):
             failed.update(job)
@@ -43,12 +45,13 @@ def consolidation(session: Session) -> None:
 
 def _attempt(session: Session, memory: SearchMemory, job: PodGroupInfo) -> bool:
     if not _is_enough(session, job):
+        session.searches.append(Search(NAME, job.uid, not_begun="there are too few GPUs left in all"))
         return False
     nodes = feasible_nodes(session.open_nodes(), job)
     # A job that has something is no victim for itself, but may be one for all others.
     kind = job.uid if job.active_allocated_count else None
     victims = memory.victims(kind, lambda: _victims(session, job))
-    statement = JobSolver(session, memory, nodes, _all_placed, victims, NAME).solve(job)
+    statement = JobSolver(session, memory, nodes, _VALIDATORS, victims, NAME).solve(job)
     if statement is None:
         return False
     statement.commit()
@@ -69,6 +72,9 @@ def _is_enough(session: Session, job: PodGroupInfo) -> bool:
 
 def _all_placed(scenario: Scenario) -> bool:
     return not any(task.status == RELEASING for victim in scenario.victims.values() for task in victim.tasks)
+
+
+_VALIDATORS = {"all victims placed": _all_placed}
 
 
 def _victims(session: Session, job: PodGroupInfo) -> JobsOrder:

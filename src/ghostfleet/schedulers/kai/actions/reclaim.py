@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ghostfleet.schedulers.kai.job_order import JobsOrder, OrderOptions, pending_jobs
 from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
-from ghostfleet.schedulers.kai.scenario import Scenario
+from ghostfleet.schedulers.kai.search import Search
 from ghostfleet.schedulers.kai.session import Session
 from ghostfleet.schedulers.kai.solvers.feasible_nodes import feasible_nodes
 from ghostfleet.schedulers.kai.solvers.job_solver import JobSolver
-from ghostfleet.schedulers.kai.solvers.memory import SearchMemory
+from ghostfleet.schedulers.kai.solvers.memory import ALIKE_FAILED, SearchMemory
 from ghostfleet.schedulers.kai.solvers.representatives import MinimalJobRepresentatives
 
 __all__ = ["reclaim"]
@@ -26,9 +26,11 @@ def reclaim(session: Session) -> None:
         if job is None:
             break
         if not session.can_reclaim_resources(job):
+            session.searches.append(Search(NAME, job.uid, not_begun="its queue would be over its fair share"))
             continue
         failed_here = failed.setdefault(job.queue, MinimalJobRepresentatives())
         if session.config.use_scheduling_signatures and not failed_here.is_easier(job):
+            session.searches.append(Search(NAME, job.uid, not_begun=ALIKE_FAILED))
             continue
         if not _attempt(session, memory, job):
             failed_here.update(job)
@@ -38,12 +40,8 @@ def _attempt(session: Session, memory: SearchMemory, job: PodGroupInfo) -> bool:
     for start in session.on_job_solution_start:
         start()
     nodes = feasible_nodes(session.nodes.values(), job)
-
-    def is_valid(scenario: Scenario) -> bool:
-        return all(validate(scenario) for validate in session.reclaim_validators)
-
     victims = memory.victims(job.queue, lambda: _victims(session, job))
-    statement = JobSolver(session, memory, nodes, is_valid, victims, NAME).solve(job)
+    statement = JobSolver(session, memory, nodes, session.reclaim_validators, victims, NAME).solve(job)
     if statement is None:
         return False
     statement.commit()

@@ -32,8 +32,10 @@ class MinRuntime:
         self._reclaim.clear()
         session.reclaim_victim_filters.append(lambda job, victim: victim.is_elastic or not self._shielded(job, victim))
         session.preempt_victim_filters.append(lambda _job, victim: victim.is_elastic or not self._guarded(victim))
-        session.reclaim_validators.append(lambda scenario: self._is_valid(scenario, self._shielded))
-        session.preempt_validators.append(lambda scenario: self._is_valid(scenario, lambda _j, v: self._guarded(v)))
+        session.reclaim_validators["minruntime"] = lambda scenario: self._is_valid(scenario, self._shielded)
+        session.preempt_validators["minruntime"] = lambda scenario: self._is_valid(
+            scenario, lambda _job, victim: self._guarded(victim)
+        )
 
     def _is_valid(self, scenario: Scenario, protected: Callable[[PodGroupInfo, PodGroupInfo], bool]) -> bool:
         for victim in scenario.victims.values():

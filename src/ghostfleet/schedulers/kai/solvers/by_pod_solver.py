@@ -17,12 +17,14 @@ from ghostfleet.schedulers.kai.pod_info import PodInfo
 from ghostfleet.schedulers.kai.pod_status import PIPELINED, RELEASING
 from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
 from ghostfleet.schedulers.kai.scenario import Scenario
+from ghostfleet.schedulers.kai.search import NO_PLACE, SOLVED
 from ghostfleet.schedulers.kai.session import Session
 from ghostfleet.schedulers.kai.statement import Eviction, Statement
 
-__all__ = ["ByPodSolver", "Solution", "Validator"]
+__all__ = ["ByPodSolver", "Solution", "Validators"]
 
-Validator = Callable[[Scenario], bool]
+#: By name, what must hold for a scenario.
+Validators = Mapping[str, Callable[[Scenario], bool]]
 
 
 @dataclass(frozen=True)
@@ -42,22 +44,25 @@ class ByPodSolver:
         session: Session,
         feasible: Mapping[str, NodeInfo],
         pending: Mapping[str, PodGroupInfo],
-        validator: Validator,
+        validators: Validators,
         action: str,
     ) -> None:
         self._session = session
         self._feasible = dict(feasible)
         self._pending = pending
-        self._validator = validator
+        self._validators = validators
+        self._refused_by = ""
         self._action = action
 
-    def solve(self, scenario: Scenario) -> Solution | None:
-        """How the scenario works out, or None with nothing changed."""
+    def solve(self, scenario: Scenario) -> tuple[Solution | None, str]:
+        """How the scenario works out, or None with nothing changed, and what ruled it out."""
         statement = self._session.statement()
+        self._refused_by = NO_PLACE
         found = self._solve(scenario, statement)
-        if found is None:
-            statement.discard()
-        return found
+        if found is not None:
+            return found, SOLVED
+        statement.discard()
+        return None, self._refused_by
 
     def _solve(self, scenario: Scenario, statement: Statement) -> Solution | None:
         recorded = scenario.recorded_tasks
@@ -118,8 +123,10 @@ class ByPodSolver:
         evicted = [task for task in victims if task.status == RELEASING]
         moved = [task for task in victims if task.status == PIPELINED]
         scenario.look_again()
-        if not self._validator(scenario):
-            return None
+        for name, is_valid in self._validators.items():
+            if not is_valid(scenario):
+                self._refused_by = name
+                return None
         tasks = [*evicted, *moved]
         return Solution(tasks, _groups_of(tasks, scenario), statement)
 

@@ -9,8 +9,9 @@ from ghostfleet.schedulers.kai.allocation_info import tasks_to_allocate
 from ghostfleet.schedulers.kai.node_info import NodeInfo
 from ghostfleet.schedulers.kai.pod_info import PodInfo
 from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
+from ghostfleet.schedulers.kai.search import Search
 from ghostfleet.schedulers.kai.session import Session
-from ghostfleet.schedulers.kai.solvers.by_pod_solver import ByPodSolver, Solution, Validator
+from ghostfleet.schedulers.kai.solvers.by_pod_solver import ByPodSolver, Solution, Validators
 from ghostfleet.schedulers.kai.solvers.memory import SearchMemory
 from ghostfleet.schedulers.kai.solvers.scenario_builder import ScenarioBuilder
 from ghostfleet.schedulers.kai.statement import Statement
@@ -28,13 +29,13 @@ class JobSolver:
         session: Session,
         memory: SearchMemory,
         feasible: Sequence[NodeInfo],
-        validator: Validator,
+        validators: Validators,
         victims: Victims,
         action: str,
     ) -> None:
         self._session = session
         self._feasible = feasible
-        self._validator = validator
+        self._validators = validators
         self._victims = victims
         self._pending = memory.pending()
         self._idle_gpus = memory.idle_gpus()
@@ -46,11 +47,14 @@ class JobSolver:
         pending: list[PodInfo] = []
         solution: Solution | None = None
         tasks = tasks_to_allocate(self._session, job, real=False)
+        search = Search(self._action, job.uid, len(tasks))
+        self._session.searches.append(search)
         for task in tasks:
             pending.append(task)
-            found = self._solve_partial(_part_of(job, pending), solution)
+            found = self._solve_partial(_part_of(job, pending), solution, search)
             if found is None:
                 break
+            search.tasks_solved += 1
             if len(pending) < len(tasks):
                 found.statement.discard()
             solution = found
@@ -58,18 +62,19 @@ class JobSolver:
             return None
         return solution.statement
 
-    def _solve_partial(self, part: PodGroupInfo, so_far: Solution | None) -> Solution | None:
+    def _solve_partial(self, part: PodGroupInfo, so_far: Solution | None, search: Search) -> Solution | None:
         session = self._session
         feasible = {node.name: node for node in self._feasible}
         recorded: Sequence[PodGroupInfo] = ()
         if so_far is not None:
             recorded = so_far.victim_jobs
             feasible.update((task.node, session.nodes[task.node]) for task in so_far.victim_tasks)
-        builder = ScenarioBuilder(session, part, recorded, self._victims.replay(), feasible, self._idle_gpus)
-        solver = ByPodSolver(session, feasible, self._pending, self._validator, self._action)
+        builder = ScenarioBuilder(session, part, recorded, self._victims.replay(), feasible, self._idle_gpus, search)
+        solver = ByPodSolver(session, feasible, self._pending, self._validators, self._action)
         scenario = builder.first()
         while scenario is not None:
-            found = solver.solve(scenario)
+            found, outcome = solver.solve(scenario)
+            search.outcomes[outcome] += 1
             if found is not None:
                 return found
             scenario = builder.next()

@@ -10,6 +10,7 @@ from ghostfleet.schedulers.kai.allocation_info import tasks_to_allocate, tasks_t
 from ghostfleet.schedulers.kai.node_info import NodeInfo
 from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
 from ghostfleet.schedulers.kai.scenario import Scenario
+from ghostfleet.schedulers.kai.search import Search
 from ghostfleet.schedulers.kai.session import Session
 from ghostfleet.schedulers.kai.solvers.scenario_filters import scenario_filters
 from ghostfleet.schedulers.kai.victims import VictimsReplay
@@ -28,8 +29,10 @@ class ScenarioBuilder:
         victims: VictimsReplay,
         feasible: Mapping[str, NodeInfo],
         idle_gpus: Mapping[str, float],
+        search: Search,
     ) -> None:
         self._session = session
+        self._search = search
         self._victims = victims
         self._scenario: Scenario | None = None
         self._recorded: set[str] = set()
@@ -58,7 +61,11 @@ class ScenarioBuilder:
         return None
 
     def _is_valid(self, scenario: Scenario) -> bool:
-        return all(each.is_valid(scenario) for each in self._filters)
+        for each in self._filters:
+            if not each.is_valid(scenario):
+                self._search.outcomes[each.name] += 1
+                return False
+        return True
 
     def _add_victims(self, scenario: Scenario, job: PodGroupInfo) -> bool:
         """Add the next tasks of a victim; false if they were recorded before."""

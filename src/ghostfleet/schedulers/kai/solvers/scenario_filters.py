@@ -22,6 +22,9 @@ __all__ = ["IdleGpus", "NodeAffinities", "ScenarioFilter", "TopologyIdleGpus", "
 
 
 class ScenarioFilter(Protocol):
+    @property
+    def name(self) -> str: ...
+
     def is_valid(self, scenario: Scenario) -> bool: ...
 
 
@@ -59,6 +62,10 @@ class _NewVictims:
 
 
 class NodeAffinities:
+    """A node for every task that is choosy."""
+
+    name = "AccumulatedNodeAffinities"
+
     def __init__(self, nodes: Mapping[str, NodeInfo], feasible: Mapping[str, NodeInfo]) -> None:
         self._nodes = nodes
         self._feasible = dict(feasible)
@@ -77,6 +84,8 @@ class NodeAffinities:
 
 class IdleGpus:
     """The nodes with the most GPUs, as many as there are tasks, and what they have."""
+
+    name = "AccumulatedIdleGpus"
 
     def __init__(self, scenario: Scenario, idle_gpus: Mapping[str, float]) -> None:
         self._idle = dict(idle_gpus)
@@ -112,6 +121,8 @@ def _raise(ordered: list[str], name: str, amounts: Mapping[str, float]) -> None:
 
 class TopologyIdleGpus:
     """GPUs by domain of each required level."""
+
+    name = "TopologyAwareIdleGpus"
 
     def __init__(
         self, groups: Sequence[SubGroupSet], nodes: Mapping[str, NodeInfo], idle_gpus: Mapping[str, float]

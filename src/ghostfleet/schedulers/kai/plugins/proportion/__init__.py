@@ -68,7 +68,7 @@ class ProportionPlugin:
         self._policy = CapacityPolicy(self.way_up)
         session.queue_order = self._compare
         session.can_reclaim_resources = self._can_reclaim
-        session.reclaim_validators.append(self._is_reclaimable)
+        session.reclaim_validators["proportion"] = self._is_reclaimable
         session.on_job_solution_start.append(self._start_simulation)
         session.job_over_queue_capacity = self._job_over_capacity
         session.non_preemptible_over_quota = self._over_quota
