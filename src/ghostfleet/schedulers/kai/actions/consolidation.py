@@ -6,18 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ghostfleet.schedulers.kai.actions.searching import Searching
 from ghostfleet.schedulers.kai.actions.victims import is_alive
 from ghostfleet.schedulers.kai.allocation_info import requested_gpus
 from ghostfleet.schedulers.kai.job_order import JobsOrder, pending_jobs, victims_order
 from ghostfleet.schedulers.kai.pod_status import RELEASING
 from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
 from ghostfleet.schedulers.kai.scenario import Scenario
-from ghostfleet.schedulers.kai.search import Search
 from ghostfleet.schedulers.kai.session import Session
-from ghostfleet.schedulers.kai.solvers.feasible_nodes import feasible_nodes
-from ghostfleet.schedulers.kai.solvers.job_solver import JobSolver
-from ghostfleet.schedulers.kai.solvers.memory import ALIKE_FAILED, SearchMemory
-from ghostfleet.schedulers.kai.solvers.representatives import MinimalJobRepresentatives
 
 __all__ = ["consolidation"]
 
@@ -26,36 +22,18 @@ NO_LIMIT = -1
 
 
 def consolidation(session: Session) -> None:
-    config = session.config
-    if config.max_consolidation_preemptees == 0:
+    if session.config.max_consolidation_preemptees == 0:
         return
-    failed = MinimalJobRepresentatives()
-    memory = SearchMemory(session)
-    order = pending_jobs(session, NAME, preemptible_only=True)
-    while order:
-        job = order.pop()
-        if job is None:
-            break
-        if config.use_scheduling_signatures and not failed.is_easier(job):
-            session.searches.append(Search(NAME, job.uid, not_begun=ALIKE_FAILED))
-            continue
-        if not _attempt(session, memory, job):
-            failed.update(job)
+    searching = Searching(session, NAME)
 
+    def attempt(job: PodGroupInfo) -> bool:
+        if not _is_enough(session, job):
+            return searching.pass_over(job, "there are too few GPUs left in all")
+        # A job that has something is no victim for itself, but may be one for all others.
+        kind = job.uid if job.active_allocated_count else None
+        return searching.solve(job, session.open_nodes(), _VALIDATORS, kind, lambda: _victims(session, job))
 
-def _attempt(session: Session, memory: SearchMemory, job: PodGroupInfo) -> bool:
-    if not _is_enough(session, job):
-        session.searches.append(Search(NAME, job.uid, not_begun="there are too few GPUs left in all"))
-        return False
-    nodes = feasible_nodes(session.open_nodes(), job)
-    # A job that has something is no victim for itself, but may be one for all others.
-    kind = job.uid if job.active_allocated_count else None
-    victims = memory.victims(kind, lambda: _victims(session, job))
-    statement = JobSolver(session, memory, nodes, _VALIDATORS, victims, NAME).solve(job)
-    if statement is None:
-        return False
-    statement.commit()
-    return True
+    searching.run(pending_jobs(session, NAME, preemptible_only=True), attempt, pool=lambda _job: "")
 
 
 def _is_enough(session: Session, job: PodGroupInfo) -> bool:

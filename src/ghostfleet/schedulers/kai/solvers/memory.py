@@ -9,9 +9,7 @@ from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
 from ghostfleet.schedulers.kai.session import Session
 from ghostfleet.schedulers.kai.victims import Victims
 
-__all__ = ["ALIKE_FAILED", "SearchMemory"]
-
-ALIKE_FAILED = "an alike job that is no harder to place found none"
+__all__ = ["SearchMemory"]
 
 
 class SearchMemory:
