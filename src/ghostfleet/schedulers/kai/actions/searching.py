@@ -1,6 +1,7 @@
 """What consolidation, reclaim and preempt share: jobs in their order, and for each a search for victims.
 
-A job that is no easier to place than an alike one that failed is passed over, if the configuration says so (signatures).
+A job that is no easier to place than an alike one that failed is passed over, if the configuration says so
+(signatures).
 """
 
 from __future__ import annotations
