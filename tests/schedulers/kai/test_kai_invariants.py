@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from ghostfleet.schedulers.kai.actions import ACTIONS
 from ghostfleet.schedulers.kai.cluster_info import ClusterInfo
 from ghostfleet.schedulers.kai.cycle import open_session, run_once
+from ghostfleet.schedulers.kai.node_info import NodeInfo
 from ghostfleet.schedulers.kai.plugins.proportion.resource_division import set_fair_shares
 from ghostfleet.schedulers.kai.plugins.proportion.resource_share import QueueAttributes
 from ghostfleet.schedulers.kai.pod_info import PodInfo
@@ -98,7 +99,27 @@ def test_no_cycle_breaks_a_rule(snapshot: ClusterInfo, changes: list[int]) -> No
         session_result = outcome(session)
         session.close()
         assert {task.uid: task.status for each in session.jobs.values() for task in each.tasks()} == before
+        check_books(snapshot)
         live(snapshot, session_result, changes[number * 3 : number * 3 + 3])
+
+
+def check_books(snapshot: ClusterInfo) -> None:
+    """What nodes have booked is what their tasks hold."""
+    for each in snapshot.nodes.values():
+        booked = books(each)
+        assert set(each.tasks) == {
+            task.uid
+            for one in snapshot.pod_groups.values()
+            for task in one.tasks()
+            if task.node == each.name and task.status & (ACTIVE_ALLOCATED | RELEASING)
+        }
+        each.recount()
+        assert books(each) == booked
+
+
+def books(there: NodeInfo) -> object:
+    groups = {group: memory for group, memory in there.shared.used.items() if memory}
+    return (there.idle.gpus, there.releasing.gpus, there.used.gpus, there.idle.memory, there.idle.cpu, groups)
 
 
 def outcome(session: Session) -> dict[str, PodInfo]:

@@ -47,7 +47,7 @@ def picture(session: Session) -> object:
 
 def act(session: Session, statement: Statement, step: int) -> None:
     """One of a few things that actions do, if it makes sense now."""
-    eviction = Eviction("reclaim", session.jobs["waits"], 1)
+    eviction = Eviction("reclaim", session.jobs["waits"])
     names = ["runs-0", "runs-1", "shares-0", "waits-0", "waits-1", "part-0"]
     each = task(session, names[step % 6])
     place = f"n{step // 6 % 2 + 1}"
@@ -90,7 +90,7 @@ def _without_groups(seen: object) -> object:
 def test_a_commit_tells_what_still_holds() -> None:
     session = opened()
     statement = session.statement()
-    eviction = Eviction("reclaim", session.jobs["waits"], 2)
+    eviction = Eviction("reclaim", session.jobs["waits"])
     statement.evict(task(session, "runs-0"), eviction)
     statement.evict(task(session, "runs-1"), eviction)
     statement.pipeline(task(session, "runs-1"), "n2", update_if_there=False)
@@ -111,7 +111,7 @@ def test_a_task_that_moves_to_another_node_is_evicted_and_pipelined() -> None:
     session = opened()
     statement = session.statement()
     moved = task(session, "runs-0")
-    statement.evict(moved, Eviction("consolidation", session.jobs["waits"], 1))
+    statement.evict(moved, Eviction("consolidation", session.jobs["waits"]))
     statement.pipeline(moved, "n2", update_if_there=False)
     statement.commit()
     assert [each.pod for each in session.decisions.evictions] == ["runs-0"]

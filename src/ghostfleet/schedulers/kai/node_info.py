@@ -56,6 +56,7 @@ class NodeInfo:
         "max_tasks",
         "mig_strategy",
         "name",
+        "needs_recount",
         "not_ready",
         "releasing",
         "shared",
@@ -102,6 +103,8 @@ class NodeInfo:
         self.shared = GpuSharing(self)
         #: Where a session wants to be told that something was booked.
         self.bookings = Bookings()
+        #: Whether tasks that share GPUs came or went: in KAI's books that leaves traces, which a new snapshot has not.
+        self.needs_recount = False
         self._accepted: dict[tuple[object, ...], ResourceRequirements] = {}
 
     def add_task(self, task: PodInfo, *, moved: bool = False) -> bool:
@@ -125,6 +128,16 @@ class NodeInfo:
         self._book_storage(task, -1)
         self._book(task, -1)
         return True
+
+    def recount(self) -> None:
+        """Book all tasks anew, as in a new snapshot."""
+        tasks, self.tasks = self.tasks, {}
+        self.idle, self.releasing, self.used = self.allocatable.clone(), Resource(), Resource()
+        self.shared = GpuSharing(self)
+        self.legacy_mig_tasks = {}
+        for uid in sorted(tasks):
+            self.add_task(tasks[uid])
+        self.needs_recount = False
 
     def update_task(self, task: PodInfo) -> bool:
         """Book a task anew, with the status that it has now."""
@@ -174,6 +187,7 @@ class NodeInfo:
                 self.releasing.add_base(accepted, sign)
                 self.releasing.gpus += gpus
         if task.is_shared_allocation:
+            self.needs_recount = True
             for group in task.gpu_groups:
                 (self.shared.add if sign > 0 else self.shared.remove)(task, group)
 

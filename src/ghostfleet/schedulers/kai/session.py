@@ -86,6 +86,7 @@ class Session:
         self.pod_set_order_keys: list[Callable[[PodSet], object]] = []
         self.queue_order: Callable[[QueueInfo, QueueInfo, QueueOrderJobs, QueueOrderJobs], int] | None = None
         self.bookings = Bookings()
+        self._recount()
         for node in self.nodes.values():
             node.bookings = self.bookings
         self.node_order = NodeOrder(self.nodes, self.bookings.log)
@@ -285,6 +286,12 @@ class Session:
             if current.node in self.nodes:
                 self.nodes[current.node].remove_task(uid)
             self.cluster.set_task(before)
+        self._recount()
+
+    def _recount(self) -> None:
+        for node in self.nodes.values():
+            if node.needs_recount:
+                node.recount()
 
     def open_nodes(self) -> list[NodeInfo]:
         """The nodes that jobs may be put on."""

@@ -27,18 +27,17 @@ EVICT, ALLOCATE, PIPELINE, UNDO = "evict", "allocate", "pipeline", "undo"
 
 @dataclass(frozen=True)
 class Eviction:
-    """Why tasks are evicted together: by which action, for which job, how many."""
+    """Why tasks are evicted: by which action, for which job."""
 
     action: str
     preemptor: PodGroupInfo
-    gang_size: int
 
-    def of(self, session: Session, task: PodInfo) -> Evict:
-        """The decision on one of the tasks."""
+    def of(self, session: Session, task: PodInfo, gang_size: int) -> Evict:
+        """The decision on one of so many tasks."""
         preemptor = self.preemptor
         message = session.eviction_message(self.action, task, preemptor)
         name = f"{preemptor.namespace}/{preemptor.name}"
-        return Evict(task.uid, task.pod.job, task.node, self.action, message, name, self.gang_size)
+        return Evict(task.uid, task.pod.job, task.node, self.action, message, name, gang_size)
 
 
 @dataclass(slots=True, eq=False)
@@ -89,16 +88,17 @@ class Statement:
     def commit(self) -> None:
         """Turn all that still holds into decisions."""
         session = self._session
-        evicted: set[str] = set()
-        for index, operation in enumerate(self._operations):
+        valid = [self._operations[index] for index in range(len(self._operations)) if self._valid(index)]
+        # A task of an elastic job may have been evicted twice, as a recorded and as a potential victim.
+        evicted = {each.task.uid: False for each in valid if each.eviction is not None and each.task is not None}
+        for operation in valid:
             task = operation.task
-            if task is None or not self._valid(index):
+            if task is None:
                 continue
             if operation.eviction is not None:
-                # A task of an elastic job may have been evicted twice, as a recorded and as a potential victim.
-                if task.uid not in evicted:
-                    session.decisions.add(operation.eviction.of(session, task))
-                evicted.add(task.uid)
+                if not evicted[task.uid]:
+                    session.decisions.add(operation.eviction.of(session, task, len(evicted)))
+                evicted[task.uid] = True
                 task.virtual = False
                 if session.config.profile.forgets_evicted_tasks:
                     session.jobs[task.pod.job].forget_answers()
@@ -165,7 +165,7 @@ class Statement:
         )
         if there is not None and not update_if_there and not moves:
             task.gpu_groups = there.gpu_groups
-            return self._undo_eviction(task)
+            return self.undo_eviction(task)
         session.touch(task)
         status, previous_node, groups, virtual = task.status, task.node, task.gpu_groups, task.virtual
         claims = None if task.claims is None else dict(task.claims)
@@ -264,7 +264,8 @@ class Statement:
             self._evictions.setdefault(task.uid, []).append(len(self._operations))
         self._operations.append(_Operation(name, task, reverse, redo, eviction))
 
-    def _undo_eviction(self, task: PodInfo) -> bool:
+    def undo_eviction(self, task: PodInfo) -> bool:
+        """Take back the first eviction of a task that holds; false if there is none."""
         for index in self._evictions.get(task.uid, ()):
             if self._valid(index):
                 self._undo(index)

@@ -29,11 +29,15 @@ Validators = Mapping[str, Callable[[Scenario], bool]]
 
 @dataclass(frozen=True)
 class Solution:
-    """The victims, as tasks and as the groups they came in, and the statement that makes it so."""
+    """The victims, as tasks and as the groups they came in, and the statement that makes it so.
+
+    `evicted` were evicted to try it, the victims among them, and all were by the checkpoint."""
 
     victim_tasks: Sequence[PodInfo]
     victim_jobs: Sequence[PodGroupInfo]
     statement: Statement
+    evicted: Sequence[PodInfo]
+    checkpoint: int
 
 
 class ByPodSolver:
@@ -54,25 +58,29 @@ class ByPodSolver:
         self._refused_by = ""
         self._action = action
 
-    def solve(self, scenario: Scenario) -> tuple[Solution | None, str]:
-        """How the scenario works out, or None with nothing changed, and what ruled it out."""
-        statement = self._session.statement()
+    def solve(self, scenario: Scenario, kept: Statement | None) -> tuple[Solution | None, str]:
+        """How the scenario works out, or None with nothing changed, and what ruled it out.
+
+        `kept` is a statement in which the recorded victims are evicted already, and nothing else."""
+        statement = kept or self._session.statement()
+        start = statement.checkpoint()
         self._refused_by = NO_PLACE
-        found = self._solve(scenario, statement)
+        found = None
+        if kept is not None or self._evict(statement, scenario.recorded_tasks, scenario.preemptor):
+            found = self._solve(scenario, statement)
         if found is not None:
             return found, SOLVED
-        statement.discard()
+        statement.rollback(start)
         return None, self._refused_by
 
     def _solve(self, scenario: Scenario, statement: Statement) -> Solution | None:
         recorded = scenario.recorded_tasks
-        if not self._evict(statement, recorded, scenario.preemptor):
-            return None
         latest = scenario.latest_potential_victim()
         if latest is None:
+            checkpoint = statement.checkpoint()
             if not recorded or not self._simulate(scenario, statement, recorded):
                 return None
-            return self._validated(scenario, statement, recorded)
+            return self._validated(scenario, statement, recorded, checkpoint)
         for node in dict.fromkeys(task.node for task in latest.tasks()):
             checkpoint = statement.checkpoint()
             potential = scenario.victim_tasks_on(node)
@@ -80,15 +88,16 @@ class ByPodSolver:
                 return None
             added = self._add_feasible(potential)
             victims = [*recorded, *potential]
+            evicted = statement.checkpoint()
             if self._simulate(scenario, statement, victims):
-                return self._validated(scenario, statement, victims)
+                return self._validated(scenario, statement, victims, evicted)
             for name in added:
                 del self._feasible[name]
             statement.rollback(checkpoint)
         return None
 
     def _evict(self, statement: Statement, tasks: Sequence[PodInfo], preemptor: PodGroupInfo) -> bool:
-        eviction = Eviction(self._action, preemptor, len(tasks))
+        eviction = Eviction(self._action, preemptor)
         return all(statement.evict(task, eviction) for task in tasks)
 
     def _add_feasible(self, tasks: Sequence[PodInfo]) -> list[str]:
@@ -119,7 +128,9 @@ class ByPodSolver:
                 allocate_job(session, statement, nodes, job, pipeline_only=True)
         return placed
 
-    def _validated(self, scenario: Scenario, statement: Statement, victims: Sequence[PodInfo]) -> Solution | None:
+    def _validated(
+        self, scenario: Scenario, statement: Statement, victims: Sequence[PodInfo], checkpoint: int
+    ) -> Solution | None:
         evicted = [task for task in victims if task.status == RELEASING]
         moved = [task for task in victims if task.status == PIPELINED]
         scenario.look_again()
@@ -128,7 +139,7 @@ class ByPodSolver:
                 self._refused_by = name
                 return None
         tasks = [*evicted, *moved]
-        return Solution(tasks, _groups_of(tasks, scenario), statement)
+        return Solution(tasks, _groups_of(tasks, scenario), statement, victims, checkpoint)
 
 
 def _groups_of(tasks: Sequence[PodInfo], scenario: Scenario) -> list[PodGroupInfo]:

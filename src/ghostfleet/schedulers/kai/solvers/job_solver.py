@@ -40,6 +40,9 @@ class JobSolver:
         self._pending = memory.pending()
         self._idle_gpus = memory.idle_gpus()
         self._action = action
+        #: The statement of the last part, in which its victims are evicted, and their jobs.
+        self._kept: Statement | None = None
+        self._whole: set[str] = set()
 
     def solve(self, job: PodGroupInfo) -> Statement | None:
         """The statement that gives the job its place, or None with nothing changed."""
@@ -53,10 +56,11 @@ class JobSolver:
             pending.append(task)
             found = self._solve_partial(_part_of(job, pending), solution, search)
             if found is None:
+                self._go_back()
                 break
             search.tasks_solved += 1
             if len(pending) < len(tasks):
-                found.statement.discard()
+                self._prepare_next(found)
             solution = found
         if solution is None or not job.is_gang_satisfied or used_before >= job.num_active_used:
             return None
@@ -69,16 +73,50 @@ class JobSolver:
         if so_far is not None:
             recorded = so_far.victim_jobs
             feasible.update((task.node, session.nodes[task.node]) for task in so_far.victim_tasks)
-        builder = ScenarioBuilder(session, part, recorded, self._victims.replay(), feasible, self._idle_gpus, search)
+        victims = self._victims.replay(self._go_back)
+        builder = ScenarioBuilder(session, part, recorded, victims, feasible, self._idle_gpus, search, self._whole)
         solver = ByPodSolver(session, feasible, self._pending, self._validators, self._action)
         scenario = builder.first()
         while scenario is not None:
-            found, outcome = solver.solve(scenario)
+            found, outcome = solver.solve(scenario, self._kept)
             search.outcomes[outcome] += 1
             if found is not None:
                 return found
             scenario = builder.next()
         return None
+
+    def _prepare_next(self, solution: Solution) -> None:
+        """Take a part's places back before the next part is looked at.
+
+        KAI takes the evictions back too, only to evict the same jobs again, also those of their tasks that found a
+        place. They can stay evicted if they are whole jobs, which nobody will look at again, if none shares a GPU (a
+        task that moved to another GPU of its node leaves traces in KAI's books when it is taken back), and if enough
+        of the next victims are known already: their order must not be asked for meanwhile."""
+        session = self._session
+        self._whole = {group.uid for group in solution.victim_jobs if _size(group) == _size(session.jobs[group.uid])}
+        shared = any(task.pod.is_shared_request for task in solution.evicted)
+        if shared or len(self._whole) < len(solution.victim_jobs) or not self._victims.look_ahead():
+            self._kept = None
+            self._whole = set()
+            solution.statement.discard()
+            self._victims.find_more()
+            return
+        self._kept = solution.statement
+        self._kept.rollback(solution.checkpoint)
+        for task in solution.evicted:
+            if task.pod.job not in self._whole:
+                self._kept.undo_eviction(task)
+
+    def _go_back(self) -> None:
+        """Take all evictions back."""
+        if self._kept is not None:
+            self._kept.discard()
+            self._kept = None
+            self._whole = set()
+
+
+def _size(job: PodGroupInfo) -> int:
+    return sum(len(pod_set.tasks) for pod_set in job.pod_sets.values())
 
 
 def _part_of(job: PodGroupInfo, tasks: Sequence[PodInfo]) -> PodGroupInfo:

@@ -4,7 +4,7 @@ than the last.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from ghostfleet.schedulers.kai.allocation_info import tasks_to_allocate, tasks_to_evict
 from ghostfleet.schedulers.kai.node_info import NodeInfo
@@ -30,12 +30,15 @@ class ScenarioBuilder:
         feasible: Mapping[str, NodeInfo],
         idle_gpus: Mapping[str, float],
         search: Search,
+        whole: Container[str] = (),
     ) -> None:
         self._session = session
         self._search = search
         self._victims = victims
         self._scenario: Scenario | None = None
         self._recorded: set[str] = set()
+        #: Jobs all of whose tasks are recorded victims.
+        self._whole = whole
         if tasks_to_allocate(session, pending_job, real=False):
             self._scenario = Scenario(session.jobs, pending_job, recorded_jobs)
             self._recorded = {task.uid for task in self._scenario.recorded_tasks}
@@ -69,6 +72,8 @@ class ScenarioBuilder:
 
     def _add_victims(self, scenario: Scenario, job: PodGroupInfo) -> bool:
         """Add the next tasks of a victim; false if they were recorded before."""
+        if job.uid in self._whole:
+            return False
         tasks, has_more = tasks_to_evict(self._session, job)
         if any(task.uid in self._recorded for task in tasks):
             remaining = [task for task in job.tasks() if task.uid not in self._recorded]
