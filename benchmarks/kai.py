@@ -41,11 +41,11 @@ def run() -> Iterator[Figure]:
     idle = best(lambda: _idle(4_000, 30_000), lowest=True)
     yield Figure("a cycle without work, 4,000 nodes, 30,000 pods", idle, "s", Baseline("KAI's period", 1), at_most(0.2))
     print("\nreclaim for one gang of n/10 pods x 8 GPUs from 8n one-GPU jobs, seconds of the action")
-    print(f"{'nodes':>8}{'here':>12}{'KAI':>12}{'growth':>12}")
+    print(f"{'nodes':>8}{'here':>12}{'KAI':>12}{'growth':>18}")
     times: dict[int, float] = {}
     for nodes, theirs in _KAI_RECLAIM.items():
         times[nodes] = _reclaim(nodes)
-        print(f"{nodes:>8}{times[nodes]:>12.3f}{theirs:>12.2f}{_growth(times, nodes):>12}", flush=True)
+        print(f"{nodes:>8}{times[nodes]:>12.3f}{theirs:>12.2f}{_growth(times, nodes):>18}", flush=True)
     yield Figure("reclaim at 1,000 nodes", times[1000], "s", Baseline("KAI", _KAI_RECLAIM[1000]), at_most(10))
     growth = times[1000] / times[100]
     yield Figure("reclaim at 1,000 nodes over 100", growth, "times", Baseline("KAI", 247 / 0.45), at_most(100))

@@ -172,6 +172,10 @@ def test_a_snapshot_is_kept_up_to_date_by_events() -> None:
     snapshot.set_node(node("n0", 1))
     assert [each.node for each in run_once(snapshot, CONFIG, NOW).binds] == ["n0"]
     snapshot.remove_node("n0")
+    snapshot.set_queues([queue("all", quota=-1), queue("a", "all", quota=2, limit=0)])
+    assert not run_once(snapshot, CONFIG, NOW).binds
+    snapshot.set_queues(teams())
+    assert run_once(snapshot, CONFIG, NOW).binds
     snapshot.remove_pod_group("late")
     assert not run_once(snapshot, CONFIG, NOW).binds
 

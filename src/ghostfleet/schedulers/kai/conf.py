@@ -10,7 +10,7 @@ empty node is opened only when jobs cannot be moved together to make room on the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 __all__ = [
     "ACTIONS",
@@ -95,7 +95,3 @@ class SchedulerConfiguration:
     dynamic_resource_allocation: bool = True
     profile: Profile = PROFILES["v0.13"]
     policy: str = KAI_POLICY
-
-    def with_profile(self, name: str) -> SchedulerConfiguration:
-        """The same with the behaviour of a version."""
-        return replace(self, profile=PROFILES[name])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 __all__ = ["Bind", "Decisions", "Evict", "Pipeline"]
@@ -66,7 +66,3 @@ class Decisions:
 
     def __bool__(self) -> bool:
         return bool(self.log)
-
-    def of_pod(self, pod: str) -> Sequence[Bind | Evict | Pipeline]:
-        """All that was decided on a pod."""
-        return [decision for decision in self.log if decision.pod == pod]
