@@ -50,7 +50,7 @@ def test_the_command_names_what_failed(tmp_path: Path, capsys: pytest.CaptureFix
     path.write_text(json.dumps(found))
     assert main(["kai", str(path)]) == 1
     told = capsys.readouterr().out
-    assert f"FAILED {case['id']}" in told
+    assert f"{case['id']}: " in told
     assert f"{len(found['cases']) - 1} passed, 1 failed" in told
 
 
@@ -58,7 +58,7 @@ def test_the_command_says_what_it_cannot_read(tmp_path: Path, capsys: pytest.Cap
     path = tmp_path / "none.json"
     path.write_text("{}")
     assert main(["kai", str(path)]) == 2
-    assert "none.json: cannot be read as cases of kai" in capsys.readouterr().err
+    assert "none.json: KeyError('cases'): expected cases of kai" in capsys.readouterr().err
 
 
 def _count(capsys: pytest.CaptureFixture[str], what: str, paths: list[Path]) -> list[str]:

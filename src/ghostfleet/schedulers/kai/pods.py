@@ -7,14 +7,26 @@ and a topology key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-__all__ = ["Affinity", "NodeSelectorTerm", "PodAffinityTerm", "Requirement", "StorageClaim", "matches_node"]
+__all__ = [
+    "Affinity",
+    "HostPort",
+    "NodeSelectorTerm",
+    "PodAffinityTerm",
+    "Requirement",
+    "StorageClaim",
+    "are_ports_taken",
+    "matches_node",
+]
 
 Requirement = tuple[str, str, tuple[str, ...]]
+#: Protocol, address, number.
+HostPort = tuple[str, str, int]
+_ANY_ADDRESS = "0.0.0.0"
 
 
 @dataclass(frozen=True)
@@ -62,7 +74,7 @@ class Affinity:
     pod_affinity: tuple[PodAffinityTerm, ...] = ()
     pod_anti_affinity: tuple[PodAffinityTerm, ...] = ()
     preferred_pods: tuple[tuple[int, PodAffinityTerm], ...] = ()
-    host_ports: tuple[tuple[str, str, int], ...] = ()
+    host_ports: tuple[HostPort, ...] = ()
 
     @cached_property
     def is_required(self) -> bool:
@@ -77,6 +89,16 @@ class Affinity:
         selector = tuple(sorted(self.node_selector.items()))
         pods = (self.pod_affinity, self.pod_anti_affinity, self.preferred_pods)
         return (selector, terms, tolerations, pods, self.host_ports)
+
+
+def are_ports_taken(wanted: Iterable[HostPort], taken: Iterable[HostPort]) -> bool:
+    """Whether a wanted port is taken; a port on any address is in the way of every address."""
+    held = list(taken)
+    return any(
+        (protocol, number) == (other, port) and (address == where or _ANY_ADDRESS in (address, where))
+        for protocol, address, number in wanted
+        for other, where, port in held
+    )
 
 
 def matches_node(affinity: Affinity, name: str, labels: Mapping[str, str]) -> bool:

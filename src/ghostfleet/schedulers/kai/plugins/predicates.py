@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ghostfleet.schedulers.framework.nodematcher import untolerated
 from ghostfleet.schedulers.kai.node_info import NodeInfo
 from ghostfleet.schedulers.kai.pod_info import MIG_INSTANCE, REGULAR, PodInfo
 from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
-from ghostfleet.schedulers.kai.pods import PodAffinityTerm, matches_node
+from ghostfleet.schedulers.kai.pods import PodAffinityTerm, are_ports_taken, matches_node
 from ghostfleet.schedulers.kai.resources import Resource, ResourceRequirements, humanize
 from ghostfleet.schedulers.kai.session import Session
-from ghostfleet.schedulers.kube.matching import untolerated
-from ghostfleet.schedulers.kube.ports import conflict
 
 __all__ = ["Predicates"]
 
@@ -101,7 +100,7 @@ class Predicates:
     def _by_neighbours(self, task: PodInfo, node: NodeInfo) -> str | None:
         affinity = task.pod.affinity
         others = [each for each in node.tasks.values() if each.uid != task.uid]
-        if affinity.host_ports and conflict(
+        if affinity.host_ports and are_ports_taken(
             affinity.host_ports, (port for other in others for port in other.pod.affinity.host_ports)
         ):
             return "node(s) didn't have free ports for the requested pod ports"
