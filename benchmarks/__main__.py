@@ -21,6 +21,7 @@ _ALL = (
     "stages",
     "scheduling",
     "dra",
+    "kai",
     "jobs",
     "fleet",
     "mcad",
