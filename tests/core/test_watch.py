@@ -89,17 +89,47 @@ def test_a_watch_from_before_the_history_is_gone(store: Store) -> None:
     assert len(told(Watch(store, "configmaps", since=10))) == 50
 
 
-def test_a_reader_too_slow_for_its_buffer_is_cut_off(store: Store) -> None:
+def test_a_reader_too_slow_for_its_buffer_misses_nothing_that_the_history_has(store: Store) -> None:
+    watch = Watch(store, "configmaps", matches=is_red, capacity=3)
+    for number in range(40):
+        store.create("configmaps", config(f"c{number}", color="red" if number % 3 else "blue"))
+    seen: list[tuple[str, str]] = []
+    while some := told(watch):
+        assert len(some) <= 3, "no more is held for it than its buffer"
+        seen += some
+    assert seen == [("ADDED", f"c{number}") for number in range(40) if number % 3]
+    store.create("configmaps", config("last", color="red"))
+    assert told(watch) == [("ADDED", "last")]
+
+
+def test_a_reader_too_slow_for_the_history_is_cut_off(store: Store) -> None:
     watch = Watch(store, "configmaps", capacity=3)
     woken: list[bool] = []
     watch.wake = lambda: woken.append(True)
-    for number in range(10):
+    for number in range(60):
         store.create("configmaps", config(f"c{number}"))
+    assert told(watch) == [("ADDED", "c0"), ("ADDED", "c1"), ("ADDED", "c2")]
+    assert not watch.closed
+    assert watch.drain() == []
     assert watch.closed
     assert watch.error is not None
-    assert watch.error.code == 410
-    assert watch.drain() == []
+    assert (watch.error.code, watch.error.message) == (410, "too old resource version: 3 (11)")
     assert len(woken) == 2, "once for the first event, once for the end"
+
+
+def test_bytes_of_old_events_are_not_kept_for_late_readers() -> None:
+    store = Store(VirtualClock())
+    late, prompt = Watch(store, "configmaps", capacity=5000), Watch(store, "configmaps")
+    encoded: list[int] = []
+    for number in range(3000):
+        store.create("configmaps", config(f"c{number}"))
+        for event in prompt.drain():
+            event.line("v1", lambda event: encoded.append(event.revision) or b"line")
+    assert len(encoded) == 3000
+    for event in late.drain():
+        event.line("v1", lambda event: encoded.append(event.revision) or b"line")
+    assert encoded[3000] == 1, "the oldest was encoded anew"
+    assert len(encoded) < 6000, "the newest were not"
 
 
 def test_a_closed_watch_hears_nothing_more(store: Store) -> None:

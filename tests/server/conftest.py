@@ -68,8 +68,9 @@ def face() -> Face:
 class Live:
     """A server on a free port of this machine."""
 
-    def __init__(self, server: HttpServer, token: str) -> None:
+    def __init__(self, server: HttpServer, token: str, app: App) -> None:
         self.server = server
+        self.app = app
         self.url = server.url
         self.token = token
 
@@ -98,7 +99,7 @@ def live() -> Iterator[Live]:
     thread.start()
     try:
         assert ready.wait(10)
-        yield Live(server, TOKEN)
+        yield Live(server, TOKEN, app)
     finally:
         server.stop()
         thread.join(10)

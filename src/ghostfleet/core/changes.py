@@ -8,8 +8,10 @@ is older is gone and answers 410.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, Literal
 
 from ghostfleet.core.errors import expired
@@ -42,6 +44,10 @@ class Event:
         if line is None:
             line = lines[form] = encode(self)
         return line
+
+    def forget_lines(self) -> None:
+        """Let go of the encoded bytes, which a watcher that is late might keep alive."""
+        self._lines = None
 
 
 class Change:
@@ -86,6 +92,9 @@ class Change:
 
     def forget_views(self) -> None:
         """Let go of what watchers were shown, and its bytes; it is made again for the rare one that starts here."""
+        for view in (self._event, *(self._views or {}).values()):
+            if view is not None:
+                view.forget_lines()
         self._event = self._views = None
 
     def shown_as(self, type: EventType) -> Object:
@@ -95,6 +104,10 @@ class Change:
             return self.new
         assert self.old is not None
         return {**self.old, "metadata": {**self.old["metadata"], "resourceVersion": str(self.revision)}}
+
+
+def _revision(change: Change) -> int:
+    return change.revision
 
 
 class History:
@@ -126,17 +139,16 @@ class History:
             if len(shown) > _ENCODED:
                 shown.popleft().forget_views()
 
-    def since(self, revision: int) -> list[Change]:
-        """All changes after `revision`, oldest first; 410 when some of them are gone."""
+    def since(self, revision: int, limit: int | None = None) -> list[Change]:
+        """Changes after `revision`, oldest first, at most `limit` of them; 410 when some of them are gone."""
+        self.check(revision)
+        first = bisect_right(self._changes, revision, key=_revision)
+        return list(islice(self._changes, first, None if limit is None else first + limit))
+
+    def check(self, revision: int) -> None:
+        """Refuse a revision after which changes are gone."""
         if revision < self.start:
             raise expired(f"too old resource version: {revision} ({self.start + 1})")
-        found = []
-        for change in reversed(self._changes):
-            if change.revision <= revision:
-                break
-            found.append(change)
-        found.reverse()
-        return found
 
     def forget(self) -> None:
         """Drop all that is kept, as a compaction would."""

@@ -20,7 +20,7 @@ from ghostfleet.server.documents import Documents
 from ghostfleet.server.health import health_answer, version_answer
 from ghostfleet.server.negotiation import error_media
 from ghostfleet.server.paths import locate, segments
-from ghostfleet.server.requests import ClientGone, Receive, Request, Scope, Send
+from ghostfleet.server.requests import ClientGone, Intake, Receive, Request, Scope, Send
 from ghostfleet.server.resources import Resources, no_such_resource, verb_of
 from ghostfleet.server.responses import Answer, error_answer, page_not_found, send_answer
 from ghostfleet.server.reviews import Reviews
@@ -55,6 +55,7 @@ class App:
         self._authenticator = authenticator
         self.streams = Streams()
         self._counters = Counters()
+        self._intake = Intake()
         self._documents = Documents(api.registry)
         self._resources = Resources(api, Reviews(api, authenticator), self.streams)
 
@@ -85,7 +86,7 @@ class App:
         except ClientGone:
             return
         except ApiError as error:
-            answer = error_answer(error, error_media(request.accept))
+            answer = error_answer(error, error_media(request.accept), unread=request.unread)
         except Exception as error:
             answer = _mistake(request, error)
         if isinstance(answer, Stream):
@@ -114,7 +115,7 @@ class App:
         verb = verb_of(request, target)
         code = 500
         try:
-            body = await request.body() if verb in _WITH_BODY else b""
+            body = await request.body(self._intake) if verb in _WITH_BODY else b""
             answer = self._resources.answer(verb, Call(request, target, *found, user, body))
             code = answer.status if isinstance(answer, Answer) else 200
         except ApiError as error:

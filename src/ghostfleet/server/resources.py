@@ -23,7 +23,7 @@ from ghostfleet.server.metrics import Metrics
 from ghostfleet.server.negotiation import JSON, error_media, negotiate, patch_type
 from ghostfleet.server.paths import Target
 from ghostfleet.server.presenting import Presenter
-from ghostfleet.server.queries import delete_options, listing, log_options, write_options
+from ghostfleet.server.queries import check_timeout, delete_options, listing, log_options, write_options
 from ghostfleet.server.requests import Request
 from ghostfleet.server.responses import Answer, error_answer, object_answer, page_not_found, warning
 from ghostfleet.server.reviews import Reviews
@@ -106,6 +106,8 @@ class Resources:
             raise method_not_allowed()
         if part == "log":
             return self._log(call)
+        if verb != "watch":
+            check_timeout(call.request.query)
         if part == "token" or self._reviews.takes(resource):
             return self._review(call)
         if not call.version.deprecated:
@@ -168,6 +170,9 @@ class Resources:
                 raise
             # A watch that cannot begin where it should is told so in the stream, where clients look for it.
             return Answer(200, error_line(error), JSON)
+        if asked.timeout < 0:
+            watch.close()
+            return Answer(200, b"", JSON)
         timeout = asked.timeout or self._usual_timeout()
         return WatchStream(
             self._streams, watch, timeout, lines, lambda: self._api.store.revision, bookmarks=asked.bookmarks

@@ -66,13 +66,15 @@ def object_answer(status: int, obj: Any, form: Form = PLAIN, warnings: Iterable[
     return Answer(status, encode(obj, form), form.media, _within_limit(headers) if warnings else headers)
 
 
-def error_answer(error: ApiError, media: str = JSON) -> Answer:
-    """The Status of an error; a client that should try again later is told when."""
+def error_answer(error: ApiError, media: str = JSON, *, unread: bool = False) -> Answer:
+    """The Status of an error; a client that should try again later is told when.
+
+    When some of the request was left unread, nothing can follow it on its connection.
+    """
     headers = [_UNCACHED]
     if error.details is not None and (seconds := error.details.get("retryAfterSeconds")):
         headers.append((b"retry-after", str(seconds).encode()))
-    if error.code == 413:
-        # The rest of the body may still be on its way, and nobody will read it.
+    if unread:
         headers.append((b"connection", b"close"))
     return Answer(error.code, encode(error.status(), Form(media)), media, headers)
 

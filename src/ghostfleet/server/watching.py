@@ -7,7 +7,7 @@ allow bookmarks get one from time to time, one at the end, and one with an annot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import orjson
 
@@ -113,6 +113,8 @@ class WatchStream(Stream):
         self._newest = newest
         self._bookmarks = bookmarks
         self._columns_due = lines.tabular
+        if not lines.tabular:
+            self.render = lines.of  # type: ignore[method-assign]  # called for every event, so without a detour
 
     def first(self) -> bytes:
         done = self.watch.initial_done
@@ -120,12 +122,11 @@ class WatchStream(Stream):
             return b""
         return self._bookmark(done, ends_initial_events=True)
 
-    def render(self, events: Sequence[Event]) -> list[bytes]:
-        of = self._lines.of
-        if self._columns_due and events:
+    def render(self, event: Event) -> bytes:
+        if self._columns_due:
             self._columns_due = False
-            return [self._lines.with_columns(events[0]), *map(of, events[1:])]
-        return [of(event) for event in events]
+            return self._lines.with_columns(event)
+        return self._lines.of(event)
 
     def ticked(self) -> bytes:
         return self._bookmark(self._newest()) if self._bookmarks else b""
