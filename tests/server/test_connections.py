@@ -25,8 +25,7 @@ def wires() -> Iterator[contextlib.ExitStack]:
 
 
 def connect(live, wires) -> socket.socket:
-    wire = wires.enter_context(socket.create_connection(("127.0.0.1", live.server.port), timeout=20))
-    return wire
+    return wires.enter_context(socket.create_connection(("127.0.0.1", live.server.port), timeout=20))
 
 
 def head(live, method: str = "GET", path: str = "/version", **fields: object) -> bytes:
