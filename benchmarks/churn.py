@@ -2,8 +2,8 @@
 
 A client makes Jobs, Deployments, Services, ConfigMaps, namespaces and custom objects as fast as the server takes them,
 and deletes each a while later. The curve of the server's memory is printed as it goes. It rises while histories and
-caches fill up to their bounds, and must be flat from then on: the figure is what it grows by from two fifths of the time
-to the end. Three minutes by default; `CHURN_MINUTES=10` makes it ten, of which the first four are then left out.
+caches fill up to their bounds, and must be flat from then on: the figure is what it grows by from two fifths of the
+time to the end. Three minutes by default; `CHURN_MINUTES=10` makes it ten.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from ghostfleet.core import changes
 from ghostfleet.core.changes import Event
 from ghostfleet.core.clock import VirtualClock
 from ghostfleet.core.errors import ApiError
@@ -87,6 +88,26 @@ def test_a_watch_from_before_the_history_is_gone(store: Store) -> None:
         Watch(store, "configmaps", since=3)
     assert (caught.value.code, caught.value.reason) == (410, "Expired")
     assert len(told(Watch(store, "configmaps", since=10))) == 50
+
+
+@pytest.mark.replaces
+def test_many_busy_resources_keep_less_history_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, "ALL_HISTORIES", 10)
+    store = Store(VirtualClock(), history=4)
+    for number in range(6):
+        store.create("configmaps", config(f"c{number}"))
+    store.create("secrets", config("s"))
+    for number in range(6):
+        store.create("services", config(f"s{number}"))
+    with pytest.raises(ApiError, match=r"too old resource version: 2 \("):
+        Watch(store, "configmaps", since=2)
+    assert told(Watch(store, "configmaps", since=3)) == [("ADDED", "c3"), ("ADDED", "c4"), ("ADDED", "c5")]
+    assert told(Watch(store, "services", since=9)) == [("ADDED", f"s{number}") for number in range(2, 6)]
+    for number in range(20):
+        store.create("services", config(f"t{number}"))
+    # One that is quiet can be watched from its last change on, whatever others do.
+    assert told(Watch(store, "secrets", since=7)) == []
+    assert told(Watch(store, "configmaps", since=6)) == []
 
 
 def test_a_reader_too_slow_for_its_buffer_misses_nothing_that_the_history_has(store: Store) -> None:

@@ -18,7 +18,7 @@ from ghostfleet.server.calls import Call
 from ghostfleet.server.counters import Counters
 from ghostfleet.server.documents import Documents
 from ghostfleet.server.health import health_answer, version_answer
-from ghostfleet.server.negotiation import error_media
+from ghostfleet.server.negotiation import error_form
 from ghostfleet.server.paths import locate, segments
 from ghostfleet.server.requests import ClientGone, Intake, Receive, Request, Scope, Send
 from ghostfleet.server.resources import Resources, no_such_resource, verb_of
@@ -86,7 +86,7 @@ class App:
         except ClientGone:
             return
         except ApiError as error:
-            answer = error_answer(error, error_media(request.accept), unread=request.unread)
+            answer = error_answer(error, error_form(request.accept), unread=request.unread)
         except Exception as error:
             answer = _mistake(request, error)
         if isinstance(answer, Stream):
