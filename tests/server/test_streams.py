@@ -15,6 +15,7 @@ from ghostfleet.core.store import Store
 from ghostfleet.core.watch import Watch
 from ghostfleet.server import streams
 from ghostfleet.server.negotiation import PLAIN, Form
+from ghostfleet.server.protoanswers import Messages
 from ghostfleet.server.streams import Streams
 from ghostfleet.server.watching import Lines, WatchStream
 
@@ -74,7 +75,7 @@ class Server:
         self.store.create("configmaps", {"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata})
 
     def open(self, form: Form = PLAIN, *, bookmarks=False, timeout=60.0, **watch) -> Connection:
-        lines = Lines(self.resource, self.version, form, "Metadata", self.clock)
+        lines = Lines(self.resource, self.version, form, "Metadata", self.clock, Messages())
         stream = WatchStream(
             self.streams,
             Watch(self.store, "configmaps", **watch),

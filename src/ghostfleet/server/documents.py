@@ -52,11 +52,11 @@ class Documents:
                     200, self.discovery.all_groups(), negotiate_plain(request.accept)
                 )
             case ["api", version]:
-                return self._found(request, self.discovery.resources("", version))
+                return self._resources(request, "", version)
             case ["apis", group]:
                 return self._found(request, self.discovery.group(group))
             case ["apis", group, version]:
-                return self._found(request, self.discovery.resources(group, version))
+                return self._resources(request, group, version)
             case ["openapi", "v2"]:
                 return self._openapi_v2(request)
             case ["openapi", "v3"]:
@@ -73,10 +73,13 @@ class Documents:
         )
 
     def _found(self, request: Request, document: dict[str, object] | None) -> Answer | None:
-        if document is None:
-            return None
-        check_route(request.accept, (JSON, YAML, PROTOBUF))
-        return object_answer(200, document, negotiate_plain(request.accept))
+        return object_answer(200, document, negotiate_plain(request.accept)) if document is not None else None
+
+    def _resources(self, request: Request, group: str, version: str) -> Answer | None:
+        known = self.discovery.groups.get(group)
+        if known is not None and not known.custom:
+            check_route(request.accept, (JSON, YAML, PROTOBUF))
+        return self._found(request, self.discovery.resources(group, version))
 
     def _aggregated(self, request: Request, *, core: bool) -> Answer | None:
         version = aggregated_version(request.accept)

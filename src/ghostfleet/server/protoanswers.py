@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from ghostfleet.api.builtin import kind_type
+from ghostfleet.api.builtin import kind_type, type_named
 from ghostfleet.core.changes import Object
 from ghostfleet.core.schema import Type
 from ghostfleet.server.protoencoding import encoder, envelope, list_message
@@ -32,10 +32,34 @@ def encode_object(obj: Object) -> bytes:
 def _type_of(api_version: str, kind: str) -> Type:
     group, _, version = api_version.rpartition("/")
     # Kinds of discovery state no version, and both versions of partial metadata are one.
-    found = kind_type(group, version, kind) or kind_type(group, "v1", kind)
+    found = kind_type(group, version, kind) or kind_type(group, "v1", kind) or _discovery().get(kind)
     if found is None:
         raise LookupError(f"{kind} in {api_version} has no protobuf form")
     return found
+
+
+@cache
+def _discovery() -> dict[str, Type]:
+    """Kinds of discovery that the schema does not have; only its two oldest documents are of them."""
+    meta = "io.k8s.apimachinery.pkg.apis.meta.v1"
+    addresses = _list_of(type_named(f"{meta}.ServerAddressByClientCIDR"))
+    versions = {"versions": _list_of(Type("string")), "serverAddressByClientCIDRs": addresses}
+    groups = {"groups": _list_of(type_named(f"{meta}.APIGroup"))}
+    return {"APIGroupList": _message_of(groups), "APIVersions": _message_of(versions)}
+
+
+def _list_of(items: Type) -> Type:
+    made = Type("list")
+    made.items = items
+    return made
+
+
+def _message_of(fields: dict[str, Type]) -> Type:
+    """A message with these fields, numbered from 1."""
+    made = Type("object")
+    made.fields = fields
+    made.numbers = {name: number for number, name in enumerate(fields, 1)}
+    return made
 
 
 class Messages:
