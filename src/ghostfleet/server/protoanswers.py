@@ -71,8 +71,10 @@ class Messages:
         self._known: dict[tuple[str, str, str, str], tuple[str, str, bytes]] = {}
 
     def of(self, api_version: str, kind: str, obj: Object) -> bytes:
-        """The message of a stored object."""
+        """The message of an object; of one that is not stored, such as a measurement, nothing is remembered."""
         metadata = obj["metadata"]
+        if "uid" not in metadata:
+            return encoder(_type_of(api_version, kind))(obj)
         place = (api_version, kind, metadata.get("namespace", ""), metadata["name"])
         uid, revision = metadata["uid"], metadata["resourceVersion"]
         known = self._known.get(place)
