@@ -431,13 +431,6 @@ def test_the_root_lists_the_paths(face):
     assert {"/api/v1", "/apis/batch/v1", "/healthz", "/openapi/v3", "/version"} <= set(paths)
 
 
-def test_requests_are_counted_for_prometheus(face):
-    face.get(f"{PODS}/nope")
-    text = face.get("/metrics").body.decode()
-    assert 'apiserver_request_total{verb="get",resource="pods",code="404"} 1\n' in text
-    assert 'apiserver_storage_objects{resource="namespaces"} 4\n' in text
-
-
 # -- custom resources --------------------------------------------------------------------------------------------------
 
 DEFINITION = {

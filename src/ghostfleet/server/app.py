@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 
 from ghostfleet.api.verbs import Api
+from ghostfleet.core.clock import real_seconds
 from ghostfleet.core.errors import ApiError, internal_error, method_not_allowed
 from ghostfleet.server.about import PATH as ABOUT
 from ghostfleet.server.about import about_answer
@@ -20,6 +21,7 @@ from ghostfleet.server.documents import Documents
 from ghostfleet.server.health import health_answer, version_answer
 from ghostfleet.server.negotiation import error_form
 from ghostfleet.server.paths import locate, segments
+from ghostfleet.server.requestfigures import key_of
 from ghostfleet.server.requests import ClientGone, Intake, Receive, Request, Scope, Send
 from ghostfleet.server.resources import Resources, no_such_resource, verb_of
 from ghostfleet.server.responses import Answer, error_answer, page_not_found, send_answer
@@ -95,6 +97,8 @@ class App:
             except Exception:
                 _log.exception("the stream %s %s broke off", request.method, request.path)
                 raise
+            finally:
+                self._counters.end(answer)
         else:
             await send_answer(send, answer, request.accept_encoding, body_wanted=request.method != "HEAD")
 
@@ -113,7 +117,9 @@ class App:
         if found is None:
             return self._missing(target.group)
         verb = verb_of(request, target)
-        code = 500
+        began, code, answer = real_seconds(), 500, None
+        counters, kind = self._counters, "mutating" if verb in _WITH_BODY else "readOnly"
+        counters.in_flight[kind] += 1
         try:
             body = await request.body(self._intake) if verb in _WITH_BODY else b""
             answer = self._resources.answer(verb, Call(request, target, *found, user, body))
@@ -122,7 +128,13 @@ class App:
             code = error.code
             raise
         finally:
-            self._counters.count(verb, found[0].key, code)
+            counters.in_flight[kind] -= 1
+            dry_run = "dryRun" in request.query
+            key = key_of(verb, target, found[0], request.content_type, dry_run=dry_run)
+            if isinstance(answer, Stream):
+                counters.begin(answer, key, began)
+            else:
+                counters.requests.count(key, code, real_seconds() - began)
         return answer
 
     def _public(self, request: Request, parts: list[str] | None) -> Answer:
@@ -144,7 +156,7 @@ class App:
     def _document(self, request: Request, parts: list[str]) -> Answer:
         """A path that names no resource."""
         if parts == ["metrics"]:
-            return self._counters.answer(self._api, self.streams)
+            return self._counters.answer(self._api)
         if parts == [ABOUT]:
             return about_answer(self._api.clock, *self._modelled)
         answer = self._documents.answer(request, parts)

@@ -118,6 +118,8 @@ class Stream(ABC):
         self._timeout = timeout
         # What is there at the start must be told apart from what comes later, even if that comes before the first send.
         self._present = watch.present()
+        #: How many events went out.
+        self.sent = 0
         self._waiter: asyncio.Future[None] | None = None
         self._over = streams.closing
         self._gone = False
@@ -207,6 +209,7 @@ class Stream(ABC):
             events = watch.drain()
             if events:
                 await self._deliver(send, events)
+                self.sent += len(events)
             elif self._over or watch.closed:
                 return
             elif self._tick_due:
@@ -224,6 +227,7 @@ class Stream(ABC):
             obj: Object = self._present[position]
             yield Event(int(obj["metadata"]["resourceVersion"]), "ADDED", obj)
             position += 1
+        self.sent += position
         self._present = []
 
     async def _deliver(self, send: Send, events: Iterable[Event]) -> None:
