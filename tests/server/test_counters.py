@@ -61,13 +61,13 @@ def scrape(face) -> dict[str, float]:
     return parsed(reply.body.decode())
 
 
-def series(name: str, samples: dict[str, float], **labels: str) -> list[float]:
+def series(metric: str, samples: dict[str, float], **labels: str) -> list[float]:
     """The numbers of all series of a name that have these labels."""
     pairs = [f'{label}="{value}"' for label, value in labels.items()]
     return [
         number
         for shown, number in samples.items()
-        if shown.partition("{")[0] == name and all(pair in shown for pair in pairs)
+        if shown.partition("{")[0] == metric and all(pair in shown for pair in pairs)
     ]
 
 
@@ -144,3 +144,4 @@ def test_the_scheduler_and_queues_are_told_under_their_real_names(face):
     assert series("scheduler_scheduling_attempt_duration_seconds_count", samples, result="scheduled") == [4]
     assert series("workqueue_adds_total", samples, name="job")[0] >= 2
     assert series("workqueue_depth", samples, name="job") == [0]
+    assert samples["ghostfleet_stages_played_total"] >= 4

@@ -129,8 +129,7 @@ class App:
             raise
         finally:
             counters.in_flight[kind] -= 1
-            dry_run = "dryRun" in request.query
-            key = key_of(verb, target, found[0], request.content_type, dry_run=dry_run)
+            key = key_of(verb, target, found[0], request)
             if isinstance(answer, Stream):
                 counters.begin(answer, key, began)
             else:

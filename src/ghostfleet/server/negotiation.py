@@ -160,14 +160,14 @@ def _converted(parameters: dict[str, str], media: str) -> Form | None:
 
 def check_route(accept: str, offered: tuple[str, ...] = (*_ALL, *_STREAMS)) -> None:
     """Refuse a request that does not get past the router."""
-    if accept and not _remembered(_is_routed, accept):
+    if accept and accept != JSON and not _remembered(_is_routed, accept):
         message = f"406: Not Acceptable\n\nAvailable representations: {', '.join(offered)}"
         raise ApiError(406, "NotAcceptable", message, {})
 
 
 def negotiate(accept: str, *, stream: bool = False, custom: bool = False) -> Form:
     """The form of an answer to this Accept header; 406 when there is none. Streams come in JSON and protobuf only."""
-    if not accept:
+    if not accept or accept == JSON:
         return PLAIN
     form: Form | None = _remembered(_form, accept, custom)
     if form is None:

@@ -13,13 +13,24 @@ from collections.abc import Iterator
 from ghostfleet.api.kinds import Resource
 from ghostfleet.core.metrics import exposition, histogram_samples
 from ghostfleet.server.paths import Target
+from ghostfleet.server.requests import Request
 
 __all__ = ["Key", "RequestFigures", "key_of"]
 
 #: The bounds of the real server's histograms, in seconds; that of the objectives leaves the first two out.
 _BOUNDS = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60)
 _LEFT_OUT = 2
-_VERBS = {"create": "POST", "update": "PUT", "deletecollection": "DELETE"}
+_VERBS = {
+    "get": "GET",
+    "list": "LIST",
+    "watch": "WATCH",
+    "create": "POST",
+    "update": "PUT",
+    "patch": "PATCH",
+    "delete": "DELETE",
+    "deletecollection": "DELETE",
+    "": "",
+}
 _APPLY = "application/apply-patch"
 _LABELS = ("component", "dry_run", "group", "resource", "scope", "subresource", "verb", "version")
 _DURATION_LABELS = ("component", "group", "resource", "scope", "subresource", "verb", "version")
@@ -98,11 +109,13 @@ class RequestFigures:
             yield labels, *joined[labels]
 
 
-def key_of(verb: str, target: Target, resource: Resource, content_type: str, *, dry_run: bool) -> Key:
+def key_of(verb: str, target: Target, resource: Resource, request: Request) -> Key:
     """Under which labels a request is counted."""
-    shown = _VERBS.get(verb) or verb.upper()
-    if verb == "patch" and content_type.startswith(_APPLY):
+    shown = _VERBS[verb]
+    if verb == "patch" and request.content_type.startswith(_APPLY):
         shown = "APPLY"
-    part = target.subresource if target.subresource in resource.subresources else ""
-    scope = "resource" if target.name or verb == "create" else "namespace" if target.namespace else "cluster"
-    return ("All" if dry_run else "", target.group, target.plural, scope, part, shown, target.version)
+    group, version, plural, namespace, name, part, _ = target
+    if part and part not in resource.subresources:
+        part = ""
+    scope = "resource" if name or verb == "create" else "namespace" if namespace else "cluster"
+    return ("All" if "dryRun" in request.query else "", group, plural, scope, part, shown, version)

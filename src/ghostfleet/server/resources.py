@@ -108,8 +108,9 @@ class Resources:
             raise method_not_allowed()
         if part == "log":
             return self._log(call)
-        if verb != "watch":
-            check_timeout(call.request.query)
+        query = call.request.query
+        if query and verb != "watch":
+            check_timeout(query)
         if part == "token" or self._reviews.takes(resource):
             return self._review(call)
         if not call.version.deprecated:
