@@ -67,7 +67,7 @@ def test_events_that_somebody_holds_do_not_hold_up_the_rest(told):
 
 
 def test_events_expire_even_where_the_api_stands_alone():
-    cluster = Cluster(make=BARE)
+    cluster = Cluster(config=BARE)
     metadata = {"name": "e", "namespace": "default"}
     cluster.store.create("events", {"kind": "Event", "apiVersion": "v1", "metadata": metadata})
     cluster.clock.advance(3601 * 1_000_000)

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from ghostfleet.cluster import BARE, Cluster, Make
+from ghostfleet.cluster import BARE, Cluster, ClusterConfig
 from ghostfleet.core.clock import VirtualClock, WallClock
 from ghostfleet.server.app import App
 from ghostfleet.server.auth import Authenticator
@@ -35,13 +35,13 @@ def _payload(body: Any, headers: dict[str, str]) -> bytes:
 class Face:
     """An application that is called without a socket, on a virtual clock."""
 
-    make: Make = BARE
+    config: ClusterConfig = BARE
     clock: VirtualClock = field(default_factory=VirtualClock)
     cluster: Cluster = field(init=False)
     app: App = field(init=False)
 
     def __post_init__(self) -> None:
-        self.cluster = Cluster(self.clock, self.make)
+        self.cluster = Cluster(self.clock, self.config)
         self.app = App(self.cluster.api, Authenticator(TOKEN))
 
     def call(self, method: str, target: str, body: Any = None, *, token: str = TOKEN, **headers: str) -> Reply:

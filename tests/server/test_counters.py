@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ghostfleet.cluster import Make, add_nodes
+from ghostfleet.cluster import ClusterConfig, add_nodes
 from ghostfleet.stages.nodes import NodeShape
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -123,7 +123,7 @@ def test_open_watches_and_what_they_sent_are_told(live):
 
 
 def test_the_scheduler_and_queues_are_told_under_their_real_names(face):
-    fleet = type(face)(Make())
+    fleet = type(face)(ClusterConfig())
     add_nodes(fleet.cluster, NodeShape(count=2, gpus=8, fake_taint=False))
 
     def job(name: str, gpus: int) -> dict:

@@ -34,7 +34,7 @@ _LEAVES = {
     "duration": st.integers(0, 10**12).map(format_duration),
     "intorstring": st.integers(-(2**31), 2**31 - 1) | _WORDS,
     "bytes": st.binary(max_size=12).map(lambda data: base64.b64encode(data).decode()),
-    "any": st.dictionaries(_WORDS, st.integers(), min_size=1, max_size=2),
+    "any": st.dictionaries(_WORDS, st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=2),
     "fieldsv1": st.dictionaries(st.just("f:x"), st.just({}), min_size=1),
 }
 #: Deep enough for a container's probe; what is below is left out.
