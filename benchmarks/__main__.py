@@ -26,6 +26,7 @@ _ALL = (
     "fleet",
     "mcad",
     "served_fleet",
+    "churn",
 )
 #: Those that take minutes and need more than this package; they run when they are named.
 _NAMED = ("side_by_side",)
