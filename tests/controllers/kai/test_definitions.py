@@ -90,7 +90,12 @@ def test_pod_groups_are_held_to_their_schema(kai, spec, wrong):
 def test_the_levels_of_a_topology_are_labels_and_at_most_sixteen(kai):
     def topology(*labels):
         levels = [{"nodeLabel": each} for each in labels]
-        return {"apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "metadata": {"name": "t"}, "spec": {"levels": levels}}
+        return {
+            "apiVersion": "kai.scheduler/v1alpha1",
+            "kind": "Topology",
+            "metadata": {"name": "t"},
+            "spec": {"levels": levels},
+        }
 
     for bad in ([], ["no label!"], [f"example.com/l{each}" for each in range(17)]):
         with pytest.raises(ApiError, match=r"spec\.levels"):

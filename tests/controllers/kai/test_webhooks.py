@@ -25,9 +25,7 @@ def test_a_queue_must_say_something_about_resources(still):
     from ghostfleet.api.options import WriteOptions
 
     patch = {"spec": {"resources": None}}
-    assert said == refusal(
-        lambda: still.api.patch(resource, resource.storage, "", "q", "merge", patch, WriteOptions())
-    )
+    assert said == refusal(lambda: still.api.patch(resource, resource.storage, "", "q", "merge", patch, WriteOptions()))
 
 
 @pytest.mark.parametrize(
