@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.kai import KaiLab
+from support.kai_lab import KaiLab
 
 
 @pytest.fixture

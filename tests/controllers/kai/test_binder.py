@@ -6,7 +6,7 @@ import pytest
 
 from ghostfleet.controllers.kai import BIND_REQUESTS
 from ghostfleet.controllers.kai.bindrequests import bind_request, is_failed
-from support.kai import KaiLab
+from support.kai_lab import KaiLab
 
 RESERVATION = "kai-resource-reservation"
 FRACTION = {"annotations": {"gpu-fraction": "0.5"}, "requests": {"cpu": "1"}}

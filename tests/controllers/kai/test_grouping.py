@@ -10,7 +10,7 @@ from ghostfleet.controllers.kai import POD_GROUPS, KaiConfig
 from ghostfleet.controllers.kai.grouping.hub import Hub
 from ghostfleet.controllers.kai.grouping.metadata import GroupingError
 from ghostfleet.controllers.kai.grouping.owners import Owners
-from support.kai import KaiLab
+from support.kai_lab import KaiLab
 
 QUEUE = "kai.scheduler/queue"
 LWS = "leaderworkerset.sigs.k8s.io"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ghostfleet.controllers.kai import POD_GROUPS, QUEUES
 from ghostfleet.controllers.kai.tally import Tally
 from ghostfleet.core import quantity
-from support.kai import KaiLab
+from support.kai_lab import KaiLab
 
 QUEUE = "kai.scheduler/queue"
 CLASS = "priorityClassName"
