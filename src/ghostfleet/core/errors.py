@@ -180,7 +180,7 @@ def _details(resource: str, name: str = "", **more: Any) -> dict[str, Any]:
     plural, _, group = resource.partition(".")
     details: dict[str, Any] = {}
     if name:
-        details["name"] = name
+        details["name"] = shortened(name)
     if group:
         details["group"] = group
     if plural:
@@ -216,16 +216,17 @@ def precondition_failed(resource: str, name: str, what: str, wanted: str, found:
 
 def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> ApiError:
     """All findings of validation on one object; `kind` is the Kind, as in `Pod "x" is invalid: ...`."""
+    errors = errors[:_CAUSES]
     # The same text twice tells a user nothing more; Kubernetes' aggregates drop repeats too.
     texts = list(dict.fromkeys(str(error) for error in errors))
     listed = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
     qualified = f"{kind}.{group}" if group else kind
-    details: dict[str, Any] = {"name": name} if name else {}
+    details: dict[str, Any] = {"name": shortened(name)} if name else {}
     if group:
         details["group"] = group
     if kind:
         details["kind"] = kind
-    details["causes"] = [error.cause() for error in errors[:_CAUSES]]
+    details["causes"] = [error.cause() for error in errors]
     return ApiError(422, "Invalid", f"{qualified} {_quote(name)} is invalid: {listed}", details)
 
 
