@@ -20,7 +20,7 @@ from ghostfleet.core.ratelimit import TokenBucket
 from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import rfc3339
 
-__all__ = ["EventExpiry", "Recorder"]
+__all__ = ["EventExpiry", "EventRecorder"]
 
 _REMEMBERED = 4096
 _COMBINED = "(combined from similar events): "
@@ -63,7 +63,7 @@ class _Subject:
         return groups
 
 
-class Recorder:
+class EventRecorder:
     """Writes the events of one component."""
 
     def __init__(self, store: Store, component: str, profile: Profile, client: TokenBucket | None = None) -> None:

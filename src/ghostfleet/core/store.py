@@ -19,7 +19,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Sequence
 
-from ghostfleet.core.bucket import Bucket, Index, Listener, Member, index_by_owner
+from ghostfleet.core.bucket import Bucket, Index, Listener, Subscriber, index_by_owner
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND, Clock
 from ghostfleet.core.errors import already_exists, conflict, expired, not_found, precondition_failed
@@ -43,7 +43,7 @@ class Store:
         self._history = history
         self._buckets: dict[str, Bucket] = {}
         self._owners = index_by_owner()
-        self._everywhere: tuple[Member, ...] = ()
+        self._everywhere: tuple[Subscriber, ...] = ()
         streams = streams or Streams(0)
         self._uids: random.Random = streams.stream("uid")
         self._suffixes: random.Random = streams.stream("generateName")
@@ -130,26 +130,26 @@ class Store:
 
         Without `status` it is not told of changes of the status alone.
         """
-        bucket, member = self.bucket(resource), Member(listener, status)
-        bucket.audience = (*bucket.audience, member)
+        bucket, subscriber = self.bucket(resource), Subscriber(listener, status)
+        bucket.subscribers = (*bucket.subscribers, subscriber)
         bucket.gather(self._everywhere)
 
         def stop() -> None:
-            bucket.audience = tuple(each for each in bucket.audience if each is not member)
+            bucket.subscribers = tuple(each for each in bucket.subscribers if each is not subscriber)
             bucket.gather(self._everywhere)
 
         return stop
 
     def listen_to_all(self, listener: Listener, *, status: bool = True) -> Callable[[], None]:
         """Tell `listener` of every change of every resource, as `listen` does of one."""
-        member = Member(listener, status)
-        self._listen_everywhere((*self._everywhere, member))
-        return lambda: self._listen_everywhere(tuple(each for each in self._everywhere if each is not member))
+        subscriber = Subscriber(listener, status)
+        self._listen_everywhere((*self._everywhere, subscriber))
+        return lambda: self._listen_everywhere(tuple(each for each in self._everywhere if each is not subscriber))
 
-    def _listen_everywhere(self, members: tuple[Member, ...]) -> None:
-        self._everywhere = members
+    def _listen_everywhere(self, subscribers: tuple[Subscriber, ...]) -> None:
+        self._everywhere = subscribers
         for bucket in self._buckets.values():
-            bucket.gather(members)
+            bucket.gather(subscribers)
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -241,7 +241,7 @@ class Store:
         bucket.put_status(namespace, name, new)
         change = Change(revision, resource, namespace, name, old, new)
         bucket.history.append(change)
-        self._tell(bucket.told_of_status, change)
+        self._notify(bucket.status_listeners, change)
         return new
 
     def patch_status(self, resource: str, namespace: str, name: str, status: Object) -> Object:
@@ -315,7 +315,7 @@ class Store:
         bucket.drop(namespace, name)
         change = Change(revision, bucket.resource, namespace, name, last, None)
         bucket.history.append(change)
-        self._tell(bucket.told, change)
+        self._notify(bucket.listeners, change)
         return change.shown_as("DELETED")
 
     def _commit(self, bucket: Bucket, namespace: str, name: str, old: Object | None, new: Object) -> Object:
@@ -325,11 +325,11 @@ class Store:
         bucket.put(namespace, name, old, new)
         change = Change(revision, bucket.resource, namespace, name, old, new)
         bucket.history.append(change)
-        self._tell(bucket.told, change)
+        self._notify(bucket.listeners, change)
         return new
 
-    def _tell(self, audience: tuple[Listener, ...], change: Change) -> None:
-        for listener in audience:
+    def _notify(self, subscribers: tuple[Listener, ...], change: Change) -> None:
+        for listener in subscribers:
             try:
                 listener(change)
             except Exception as error:

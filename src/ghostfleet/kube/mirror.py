@@ -101,7 +101,7 @@ class Mirror(Store):
     def _tell_change(self, bucket: Bucket, namespace: str, name: str, old: Object | None, new: Object | None) -> None:
         self.revision += 1
         change = Change(self.revision, bucket.resource, namespace, name, old, new)
-        self._tell(bucket.told, change)
+        self._notify(bucket.listeners, change)
 
     # -- to the cluster ------------------------------------------------------------------------------------------------
 

@@ -115,7 +115,7 @@ class Occupancy:
 
     async def start(self) -> None:
         """Watch all nodes and pods, or the run's pods where no others may be seen."""
-        if not self._cluster.facts.ghostfleet:
+        if not self._cluster.info.ghostfleet:
             self.whole = await self._may_see_all()
         self._stops.append(self._cluster.watch(NODES, "", "", self.see_node))
         for namespace in [""] if self.whole else self._namespaces:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ghostfleet.core.changes import Object
 from ghostfleet.core.quantity import canonical
-from ghostfleet.stages.products import gpu_labels
+from ghostfleet.stages.gpumodels import gpu_labels
 
 __all__ = [
     "FAILED_ANNOTATION",

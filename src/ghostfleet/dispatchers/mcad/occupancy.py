@@ -12,7 +12,7 @@ from collections.abc import Callable
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.store import Store
 from ghostfleet.dispatchers.mcad.amounts import NOTHING, Amounts
-from ghostfleet.dispatchers.mcad.placement import Plan, Table
+from ghostfleet.dispatchers.mcad.placement import PodPlacement, Table
 from ghostfleet.dispatchers.mcad.pods import pod_amounts
 from ghostfleet.dispatchers.mcad.wrapper import Key
 
@@ -39,7 +39,7 @@ class Occupancy:
         self._owner = owner
         self._moved = moved
         self._freed = freed
-        self._promised: dict[Key, Plan] = {}
+        self._promised: dict[Key, PodPlacement] = {}
         self._charges: dict[tuple[str, str], tuple[int, Amounts]] = {}
         for node in store.list("nodes"):
             self.table.put(node)
@@ -51,7 +51,7 @@ class Occupancy:
         for stop in self._stops:
             stop()
 
-    def promise(self, key: Key, plan: Plan) -> None:
+    def promise(self, key: Key, plan: PodPlacement) -> None:
         self.table.reserve(plan)
         self._promised[key] = plan
 
