@@ -100,7 +100,7 @@ def check_new(resource: Resource, version: Version, key: str, obj: Object) -> No
     else:
         errors = validate_create(key, obj)
     if errors:
-        raise invalid(resource.kind, _group_told(resource, key), obj["metadata"].get("name", ""), errors)
+        raise invalid(resource.kind, _group_shown(resource, key), obj["metadata"].get("name", ""), errors)
 
 
 def check_change(resource: Resource, version: Version, key: str, old: Object, new: Object, subresource: str) -> None:
@@ -110,10 +110,10 @@ def check_change(resource: Resource, version: Version, key: str, old: Object, ne
     else:
         errors = validate_update(key, old, new, subresource)
     if errors:
-        raise invalid(resource.kind, _group_told(resource, key), new["metadata"].get("name", ""), errors)
+        raise invalid(resource.kind, _group_shown(resource, key), new["metadata"].get("name", ""), errors)
 
 
-def _group_told(resource: Resource, key: str) -> str:
+def _group_shown(resource: Resource, key: str) -> str:
     """The group in a refusal: that of the storage, for events go by two names."""
     return "" if key == "events" else resource.group
 

@@ -87,7 +87,7 @@ def _run(plan: StressPlan, outside: Cluster | None, directory: Path, *, quiet: b
 
     done: list[Trial] = []
 
-    def told(trial: Trial) -> None:
+    def report_trial(trial: Trial) -> None:
         done.append(trial)
         _write(done, directory)
         mine = [each for each in done if (each.mode, each.jobs) == (trial.mode, trial.jobs)]
@@ -100,7 +100,7 @@ def _run(plan: StressPlan, outside: Cluster | None, directory: Path, *, quiet: b
     with interrupted(f"Stopped. The trials that were done are in {directory}."):
         try:
             with shown(quiet) as progress:
-                run_stress(plan, progress, outside=outside, done=told)
+                run_stress(plan, progress, outside=outside, done=report_trial)
         finally:
             drawn = _draw(done, directory)
     if as_json:

@@ -139,7 +139,7 @@ class DisruptionController:
         }
         if disrupted:
             status["disruptedPods"] = disrupted
-        status["conditions"] = _told(old, allowed > 0, generation, rfc3339(now))
+        status["conditions"] = _conditions(old, allowed > 0, generation, rfc3339(now))
         return status
 
     def _expected(self, budget: Object, pods: list[Object]) -> tuple[int, int]:
@@ -175,7 +175,7 @@ class DisruptionController:
         return self._store.find(resource, namespace, owner["name"]) if resource is not None else None
 
 
-def _told(old: Object, allowed: bool, generation: int, now: str) -> list[Object]:
+def _conditions(old: Object, allowed: bool, generation: int, now: str) -> list[Object]:
     conditions = old.get("conditions") or []
     value = "True" if allowed else "False"
     before = next((each for each in conditions if each["type"] == "DisruptionAllowed"), None)

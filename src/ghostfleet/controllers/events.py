@@ -184,7 +184,7 @@ class EventRecorder:
         if "namespace" not in metadata:
             del involved["namespace"]
         own = {"namespace": namespace}
-        told = {
+        created = {
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": own,
@@ -205,7 +205,7 @@ class EventRecorder:
             self._stamp = max(self._stamp + 1, moment * 1000)
             own["name"] = name = f"{metadata['name']}.{self._stamp:x}"
             try:
-                self._store.add("events", told)
+                self._store.add("events", created)
             except ApiError as error:
                 if error.reason != "AlreadyExists":
                     raise

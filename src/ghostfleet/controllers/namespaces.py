@@ -101,8 +101,8 @@ class NamespaceController:
             }
             for kind, value, reason, message in _conditions(left)
         ]
-        told = {**status, "phase": "Terminating", "conditions": conditions}
-        self._store.patch_status("namespaces", "", namespace["metadata"]["name"], told)
+        terminating = {**status, "phase": "Terminating", "conditions": conditions}
+        self._store.patch_status("namespaces", "", namespace["metadata"]["name"], terminating)
 
 
 def _conditions(left: dict[str, list[Object]]) -> list[tuple[str, str, str, str]]:

@@ -96,7 +96,7 @@ class Embedded:
         resource, version = self._place(kind)
         matches = parse_label_selector(labels).matches if labels else None
 
-        def told(change: Change) -> None:
+        def on_event(change: Change) -> None:
             obj = change.new or change.old or {}
             if namespace and change.namespace != namespace:
                 return
@@ -105,7 +105,7 @@ class Embedded:
 
         for obj in self.cluster.api.list(resource, version, namespace, ListOptions(label_selector=labels)).items:
             seen(self._clock.now(), "ADDED", obj)
-        return self.cluster.store.listen(storage_key(resource), told)
+        return self.cluster.store.listen(storage_key(resource), on_event)
 
     def close(self) -> None:
         """Nothing is open."""

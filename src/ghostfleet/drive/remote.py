@@ -113,10 +113,10 @@ class Remote:
     def watch(self, kind: Kind, namespace: str, labels: str, seen: Seen) -> Callable[[], None]:
         loop = asyncio.get_running_loop()
 
-        def told(event: str, obj: Object) -> None:
+        def on_event(event: str, obj: Object) -> None:
             loop.call_soon_threadsafe(seen, self._clock.now(), event, obj)
 
-        watcher = Watcher(self._access, kind.path(namespace), labels, told)
+        watcher = Watcher(self._access, kind.path(namespace), labels, on_event)
         self._watchers.append(watcher)
         watcher.start()
         return watcher.stop

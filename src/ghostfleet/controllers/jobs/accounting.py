@@ -77,8 +77,8 @@ class Accounting:
         released, indexes = self._sort_out(ending, countable, succeeded, failed)
         if self._context.record.indexed:
             self._note_indexes(indexes)
-        told = ending != COMPLETED or self._limits.success_criteria
-        if ending is not None and told and not condition_status(self._status, ending.type):
+        reported = ending != COMPLETED or self._limits.success_criteria
+        if ending is not None and reported and not condition_status(self._status, ending.type):
             self._put_condition(*ending)
             self._changed = True
         pending = {key: uids for key, uids in (("succeeded", succeeded), ("failed", failed)) if uids}

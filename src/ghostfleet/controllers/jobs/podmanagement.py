@@ -209,13 +209,16 @@ def finalizers_of(template: Object) -> list[str]:
 
 
 def _with_index_variable(spec: Object) -> Object:
-    def told(container: Object) -> Object:
+    def with_index(container: Object) -> Object:
         variables = container.get("env") or ()
         if any(each["name"] == _INDEX_VARIABLE["name"] for each in variables):
             return container
         return {**container, "env": [*variables, _INDEX_VARIABLE]}
 
-    return {**spec, **{key: list(map(told, spec[key])) for key in ("initContainers", "containers") if spec.get(key)}}
+    return {
+        **spec,
+        **{key: list(map(with_index, spec[key])) for key in ("initContainers", "containers") if spec.get(key)},
+    }
 
 
 def _failure_counts(policy: Object | None, replaced: Object | None) -> dict[str, str]:

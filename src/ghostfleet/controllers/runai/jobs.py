@@ -125,8 +125,8 @@ class RunaiJobController:
         status |= {field: number for field, number in counts.items() if number}
         if condition is not None:
             kind, reason, message = condition
-            told = {"type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": now}
-            status |= {"completionTime": now, "conditions": [told]}
+            ended = {"type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": now}
+            status |= {"completionTime": now, "conditions": [ended]}
         if status == before:
             return
         yield 1
