@@ -78,7 +78,7 @@ def test_a_job_that_was_cancelled_is_not_done():
 
 
 @given(st.lists(st.tuples(st.floats(0, 5), st.floats(0.1, 3)), min_size=1, max_size=12), st.integers(1, 4))
-def test_a_node_never_does_more_work_than_it_has_hands(arrivals, concurrency):
+def test_a_node_never_does_more_work_at_once_than_its_concurrency(arrivals, concurrency):
     play = Play()
     for number, (at, work) in enumerate(arrivals):
         play.add(str(number), at=at, work=work, concurrency=concurrency)

@@ -5,8 +5,8 @@ have this value" without a scan: a *part* of the object that the value depends o
 the values. Writes share all that they do not change, so an index whose part is the very same dict as before has
 nothing to do.
 
-A bucket also knows its *subscribers*, who is told of its changes: listeners that hear of all, and those that do not care
-for changes of the status alone, which are most of all changes.
+A bucket also knows the *subscribers* to its changes: some hear of all, others do not care for changes of the status
+alone, which are most of all changes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Listener = Callable[[Change], None]
 
 
 class Subscriber(NamedTuple):
-    """One of an subscribers."""
+    """Who listens to changes."""
 
     listener: Listener
     #: Whether it hears of changes of the status alone.
@@ -133,8 +133,8 @@ class Bucket:
         self.history = History(history)
         self.size = 0
         self.subscribers: tuple[Subscriber, ...] = ()
-        #: Who is told of a change, and who of one of the status alone, those who listen to all resources included;
-        #: replaced, never changed, so that one may leave while it is being told.
+        #: Who hears of a change, and who of one of the status alone, those who listen to all resources included;
+        #: replaced, never changed, so that one may leave while it is being called.
         self.listeners: tuple[Listener, ...] = ()
         self.status_listeners: tuple[Listener, ...] = ()
         #: Objects by namespace and name; for reading only.
@@ -142,7 +142,7 @@ class Bucket:
         self._order: dict[str, list[str]] = {}
 
     def gather(self, everywhere: tuple[Subscriber, ...]) -> None:
-        """Work out again who is told, when somebody came or went; `everywhere` listen to all resources."""
+        """Work out again who hears of changes, when somebody came or went; `everywhere` listen to all resources."""
         subscribers = (*self.subscribers, *everywhere)
         self.listeners = tuple(each.listener for each in subscribers)
         self.status_listeners = tuple(each.listener for each in subscribers if each.status)

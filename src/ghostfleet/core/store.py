@@ -1,4 +1,4 @@
-"""The store: every object of a cluster, one revision counter, and a change told for each write.
+"""The store, as etcd and the watch cache are for kube-apiserver: all objects, one revision, a change for each write.
 
 Objects are plain dicts, never changed once they are stored: a write makes new dicts for what it changes and shares
 the rest. A *resource* is named by its key (`pods`, `jobs.batch`); the store knows nothing else about kinds. Each
@@ -34,7 +34,7 @@ _LONGEST_PREFIX = 58
 
 
 class Store:
-    """See the module's words. All methods are synchronous and belong to one thread."""
+    """The objects of one cluster, and their listeners. All methods are synchronous and belong to one thread."""
 
     def __init__(self, clock: Clock, streams: Streams | None = None, *, history: int = 32_768) -> None:
         self.clock = clock
@@ -328,8 +328,8 @@ class Store:
         self._notify(bucket.listeners, change)
         return new
 
-    def _notify(self, subscribers: tuple[Listener, ...], change: Change) -> None:
-        for listener in subscribers:
+    def _notify(self, listeners: tuple[Listener, ...], change: Change) -> None:
+        for listener in listeners:
             try:
                 listener(change)
             except Exception as error:

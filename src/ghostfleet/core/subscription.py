@@ -1,7 +1,7 @@
-"""Listening by need: most of those who listen to a store have a reason to do so only now and then.
+"""Subscriptions: watches of the store that are open only while there is a reason, as an informer that stops.
 
-Whoever looks after the budgets of pods has nothing to hear of pods while there is no budget. An *subscription* is opened when
-there is a reason and shut when there is none any more; while it is shut, changes cost nothing.
+The disruption controller has nothing to hear of pods while there is no budget. A *subscription* begins when there is a
+reason and ends when there is none any more; in between, changes cost nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ __all__ = ["Subscription"]
 
 
 class Subscription:
-    """Listens while it is open; `listen` begins to, and answers how to stop."""
+    """Listens while there is a reason; `listen` begins to, and answers how to stop."""
 
     __slots__ = ("_listen", "_stop")
 
@@ -21,7 +21,7 @@ class Subscription:
         self._stop: Callable[[], None] | None = None
 
     def subscribe_if(self, reason: object) -> None:
-        """Be open while there is a reason; harmless when nothing changes."""
+        """Be subscribed while there is a reason; harmless when nothing changes."""
         if reason and self._stop is None:
             self._stop = self._listen()
         elif not reason and self._stop is not None:

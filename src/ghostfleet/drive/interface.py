@@ -106,7 +106,7 @@ class ClusterInfo:
 
 
 class Cluster(Protocol):
-    """See the module's words. `kind` objects carry their namespace in their metadata."""
+    """A cluster, embedded or real, by the verbs of its API. `kind` objects carry their namespace in their metadata."""
 
     @property
     def info(self) -> ClusterInfo: ...

@@ -58,7 +58,7 @@ class Figures:
 
 
 class Agent:
-    """See the module's words."""
+    """Plays the fake nodes of one cluster, and the pods on them."""
 
     def __init__(self, access: Access, stages: Sequence[str] = (), settings: StageSettings | None = None) -> None:
         self._settings = replace(settings or StageSettings(node_annotations=FAKE_NODES), leases="live")

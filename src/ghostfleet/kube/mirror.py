@@ -57,7 +57,7 @@ def difference(old: Object, new: Object) -> Object:
 
 
 class Mirror(Store):
-    """See the module's words."""
+    """A store that holds what a foreign cluster's watches show, and sends each write to that cluster."""
 
     def __init__(self, clock: Clock, registry: Registry, sender: Sender) -> None:
         # Nobody watches the mirror itself, so that it needs no history.

@@ -87,7 +87,7 @@ class _Pod(NamedTuple):
 
 
 class Occupancy:
-    """See the module's words. `owns` says whether a pod is of the run."""
+    """Counts GPUs that are there and in use, from watches. `owns` says whether a pod is of the run."""
 
     def __init__(self, cluster: Cluster, namespaces: Collection[str], owns: Callable[[Object], bool]) -> None:
         self._cluster = cluster

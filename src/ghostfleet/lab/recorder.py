@@ -37,7 +37,7 @@ _POD = KindName("v1", "Pod")
 
 
 class TimelineRecorder:
-    """See the module's words."""
+    """Marks the steps of a run's workloads as its watches show them."""
 
     def __init__(
         self,

@@ -33,7 +33,7 @@ class KindName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WorkloadType:
-    """See the module's words."""
+    """One type of workload, as the data file describes it."""
 
     name: str
     about: str

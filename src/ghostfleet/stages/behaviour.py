@@ -33,7 +33,7 @@ _ENDINGS = Path(__file__).parent / "data" / "endings"
 
 
 class Behaviour:
-    """See the module's words."""
+    """Startup time, run time and failure of pods, as their annotations or those of their Job say."""
 
     def __init__(self, store: Store, seed: int | str, warn: Warn, *, commands: Commands = "ignored") -> None:
         self._jobs = store.bucket("jobs.batch").find

@@ -1,13 +1,13 @@
-"""Compiled patches: how a patch changes a status, once it is known from one object, done for others without the patch.
+"""Compiled patches: how a status patch of a KWOK stage, once it was seen on one object, is done on others.
 
-The outcome of a patch on a status is *learned* from one example: the status before it, the patch, and the status that
+The outcome of a patch on a status is *compiled* from one example: the status before it, the patch, and the status that
 the API made of both. In the example stand *marks* for all that differs from object to object (the time, addresses); the
-compiled patch puts the real values in their places. What the patch does not touch is taken over from the old status, and equal
-parts of new ones are shared: those without marks by all objects, those with the second in them by all objects of that
-second, and lists that nothing else is merged into by all objects that shared the old list.
+compiled patch puts the real values in their places. What the patch does not touch is taken over from the old status,
+and equal parts of new ones are shared: those without marks by all objects, those with the second in them by all objects
+of that second, and lists that nothing else is merged into by all objects that shared the old list.
 
-A compiled patch holds for old statuses of one *form*: the same fields, the same keys in the lists that are merged by key, and
-the same content of the objects that are merged. Whatever is not as simple as that is not learned.
+A compiled patch holds for old statuses of one *form*: the same fields, the same keys in the lists that are merged by
+key, and the same content of the objects that are merged. Whatever is not as simple as that is not compiled.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class _List(NamedTuple):
 
 
 class CompiledPatch:
-    """See the module's words."""
+    """Makes the new status from an old one of its form, and from the real values by mark."""
 
     __slots__ = (
         "_common_lists",
@@ -247,7 +247,7 @@ def _merged(old: list[Any], items: tuple[_Item, ...], values: Values) -> list[An
 def compile_patch(
     old: Object, patch: Object, new: Object, mergers: tuple[Merger, ...], marks: Values
 ) -> CompiledPatch | None:
-    """The compiled patch for a patch with marks in it, from the status that it made of an old one; None if it is not simple."""
+    """From a patch with marks in it and the status that it made of an old one; None if it is not simple."""
     drops = tuple(field for field in old if field not in new)
     if any(patch.get(field, "") is not None for field in drops):
         return None

@@ -1,10 +1,11 @@
 """Contention: work that the pods of one node share.
 
 A stage may say, by the annotation `ghostfleet.dev/contended-work: 1s`, that after its delay each pod needs so much of
-its node's work. A node has a number of *concurrency*, one unless `ghostfleet.dev/contended-concurrency` says more; each pod is
-served by one hand at most, and when more pods than concurrency need work, they share it evenly, so that all of them take
-longer. That is what a kubelet and a container runtime do to containers that start together, and what KWOK's fixed
-delays leave out. A node's *service* is how much work each of its pods has had since the node had none to do.
+its node's work. A node does so many pieces of work at once as its *concurrency* is, which is one unless
+`ghostfleet.dev/contended-concurrency` says more; when more pods than that need work, they share it evenly, so that all
+of them take longer. That is what a kubelet and a container runtime do to containers that start together, and what
+KWOK's fixed delays leave out. A node's *service* is how much work each of its pods has had since the node had none to
+do.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class _Node(Generic[Working]):
         self.since = 0
         self.working: list[tuple[float, int, Working]] = []
         self.handle: Handle | None = None
-        #: Whether more pods than concurrency need work.
+        #: Whether more pods need work than are served at once.
         self.crowded = False
 
     def share(self) -> float:

@@ -1,10 +1,11 @@
-"""The player: lets objects live by their stages, on store and clock.
+"""The stage controller, as KWOK's: lets objects live by their stages, on store and clock.
 
-For each kind with stages the player listens to the store. Every change of an object is *noted*; soon after, the player
-*looks* at the object as it then is: a stage is chosen and waits as a *job*, in the place of any job that waited for the
-object before. So each change starts the delay anew. A look that finds no stage leaves the older job alone, which then
-acts on the object as it was; so does KWOK. When its time has come, a job is played, once. Jobs without a delay are
-played in the look itself; their outcome is a change like any other, and looked at after all else that is due.
+For each kind with stages the controller listens to the store. Every change of an object is *noted*; soon after, the
+controller *looks* at the object as it then is: a stage is chosen and waits as a *job*, in the place of any job that
+waited for the object before. So each change starts the delay anew. A look that finds no stage leaves the older job
+alone, which then acts on the object as it was; so does KWOK. When its time has come, a job is played, once. Jobs
+without a delay are played in the look itself; their outcome is a change like any other, and looked at after all else
+that is due.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ class _PlayJob(StageJob):
 
 
 class StageController:
-    """See the module's words."""
+    """Plays the stages of all kinds on the objects of one store."""
 
     def __init__(self, api: Api, runner: StageRunner, rng: Random, warn: Warn, *, reevaluate: bool = False) -> None:
         self._api = api

@@ -1,9 +1,9 @@
-"""The fleet: fake nodes, and pods that live on them by their stages.
+"""The fleet, as kwok-controller: fake nodes, and pods that live on them by their stages.
 
-This puts the parts together: stages from the catalogue and those applied to the cluster, the player, leases, addresses
-and capacity. `Fleet(api, streams)` plays the set `fast`. If the stages say nothing about nodes, nodes are played by the
-set `fast` all the same, for without nodes there is nothing to be played. What goes wrong on the way, and what KWOK
-would keep silent about, is told once to the log and kept in `problems`.
+This puts the parts together: stages from the catalogue and those applied to the cluster, the stage controller, leases,
+addresses and capacity. `Fleet(api, streams)` plays the set `fast`. If the stages say nothing about nodes, nodes are
+played by the set `fast` all the same, for without nodes there is nothing to be played. What goes wrong on the way, and
+what KWOK would keep silent about, is told once to the log and kept in `problems`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 class Fleet:
-    """See the module's words."""
+    """The stage controllers of one cluster, with the leases, addresses and capacity of its fake nodes."""
 
     def __init__(
         self,

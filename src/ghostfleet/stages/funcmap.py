@@ -1,4 +1,4 @@
-"""What templates of stages can ask of their funcmap: the time, and the addresses of nodes and pods.
+"""The FuncMap of KWOK's templates: the time, and the addresses of nodes and pods.
 
 `signatures` names the functions that a template for a kind may call, so that others are found when it is compiled;
 `FuncMap` answers them while a template is rendered for one object, the *current* one. A pod keeps the addresses it
@@ -65,7 +65,7 @@ def nano_time(us: int) -> str:
 
 
 class FuncMap:
-    """See the module's words."""
+    """The functions that templates of stages call, answered for the current object."""
 
     def __init__(
         self, clock: Clock, addresses: Addresses, node_of: Callable[[str], Object | None], version: str = "v0.8.0"

@@ -1,4 +1,4 @@
-"""GPU products: the labels by which real clusters tell GPUs apart.
+"""GPU models, as NVIDIA's GPU feature discovery labels them: by which products real clusters tell GPUs apart.
 
 NVIDIA's *GPU feature discovery* labels each node with what its GPUs are. Schedulers and users select by these labels,
 so fake nodes carry the same ones. Products may be asked for by their full name (`NVIDIA-H100-80GB-HBM3`) or by a short

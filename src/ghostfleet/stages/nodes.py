@@ -36,7 +36,7 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 @dataclass(frozen=True, slots=True)
 class NodeShape:
-    """See the module's words."""
+    """How many fake nodes there are to be, and what each of them has."""
 
     count: int = 1
     prefix: str = "kwok-node-"

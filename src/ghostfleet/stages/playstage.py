@@ -1,9 +1,9 @@
-"""Playing: carrying out the steps of a stage on an object.
+"""Playing a stage (playStage of KWOK's stage controller): carrying out its steps on an object.
 
 A stage is played on the object as it was when it was chosen, the *snapshot*: everything is rendered from that, while
 patches fall on what is *live*. A patch that would not change the snapshot is left out. Patches, deletions and applied
 objects go the way of any client's, through the API and its checks; only the status patches of built-in kinds take the
-short way wherever their outcome is cacheable.
+short way wherever their outcome is in the status cache.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TYPED = frozenset(("pods", "nodes"))
 
 
 class EventSink(Protocol):
-    """Who writes events."""
+    """Who writes events; controllers have client-go's recorder for it."""
 
     def normal(self, obj: Object, reason: str, message: str) -> None: ...
 
@@ -52,7 +52,7 @@ class StageKind:
     patch_type: PatchType
     #: whether stages see objects just as they are stored
     stored: bool
-    #: type of the status, if its patches may be cacheable
+    #: type of the status, if its patches may be cached
     status: Type | None
 
     @classmethod
@@ -91,7 +91,7 @@ class StageJob:
 
 
 class StageRunner:
-    """See the module's words."""
+    """Carries out the steps of stages, by the API or from the status cache."""
 
     def __init__(self, api: Api, funcmap: FuncMap, recorder: EventSink | None = None) -> None:
         self._api = api

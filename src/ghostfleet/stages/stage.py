@@ -54,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 
 class Work(NamedTuple):
-    """Work of a node that its pods share, and by how many concurrency it is done."""
+    """Work of a node that its pods share, and for how many at once it is done."""
 
     microseconds: int
     concurrency: int
@@ -62,7 +62,7 @@ class Work(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
-    """See the module's words."""
+    """One Stage of KWOK, compiled."""
 
     name: str
     #: group and version of the objects it is for, `v1` or `apps/v1`

@@ -1,11 +1,11 @@
-"""StatusCache: the new status of an object, without rendering, reading or checking anything twice.
+"""The status cache of the stage controller: what patches come to, without rendering or checking anything twice.
 
 To play a stage the long way is to render its template, read the YAML, patch the object and have the API check it. For
 most objects all of that has happened before: their templates depend on little (see `dependence`), and an object that is
-the same in all of it has the same outcome, but for the time and some addresses (see `compiledpatch`). So the long way is gone
-once for each outcome, and twice at that: with marks in the place of what differs, to learn the compiled, and for real; a
-compiled that does not give exactly what the real way gave is thrown away. A template that hardly ever meets the same
-outcome again is no longer learned from.
+the same in all of it, its *key*, has the same outcome, but for the time and some addresses (see `compiledpatch`). So
+the long way is gone once for each key, and twice at that: with marks in the place of what differs, to compile the
+patch, and for real; a compiled patch that does not give exactly what the real way gave is thrown away. A template that
+hardly ever meets the same key again is no longer cached.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ghostfleet.stages.steps import Functions, Patch
 __all__ = ["StatusCache"]
 
 _MOST = 512
-#: Bytes of an cache_key that is kept, and there may be many.
+#: Bytes of a key that is kept, and there may be many.
 _LONGEST_KEY = 65_536
 
 #: All that matters to a template.
@@ -65,7 +65,7 @@ class _Entry:
         self._last: tuple[Object, CompiledPatch | None] | None = None
 
     def compiled(self, old: Object) -> CompiledPatch | None:
-        """The compiled for an old status."""
+        """The compiled patch for an old status."""
         last = self._last
         # Pods that were bound together have one status between them.
         if last is None or last[0] is not old:
@@ -146,7 +146,7 @@ class _PatchCache:
     __slots__ = ("asks", "groups", "hits", "known", "misses")
 
     def __init__(self, dependence: Dependence | None) -> None:
-        #: functions of the funcmap whose answers are the object's own
+        #: functions of the FuncMap whose answers are the object's own
         self.asks = tuple(name for name in dependence.volatile if name != "Now") if dependence is not None else ()
         self.groups = _groups_of(dependence) if dependence is not None else None
         self.known: dict[CacheKey, _Entry] = {}
@@ -168,7 +168,7 @@ class _Example(NamedTuple):
     compiled: CompiledPatch | None
 
     def keep(self, new: Object) -> None:
-        """Remember the compiled, if it gives just this."""
+        """Remember the compiled patch, if it gives just this."""
         compiled = self.compiled
         if compiled is not None and compiled.apply(self.old, self.values) != new:
             compiled = None
@@ -228,7 +228,7 @@ class StatusCache:
     def _example(
         self, patch_cache: _PatchCache, patch: Patch, obj: Object, type_: Type, merge: Merge, strategic: bool
     ) -> _Example | None:
-        """What a patch with marks in it would make of an object; None if that is not to be foreseen."""
+        """What a patch with marks in it would make of an object; None if that cannot be cached."""
         patch_cache.misses += 1
         values: dict[str, str] = {}
         shown = obj
@@ -260,7 +260,7 @@ class StatusCache:
         return _Example(patch_cache, cache_key, mergers, old, values, compiled)
 
     def _add_volatile(self, asks: tuple[str, ...], obj: Object, values: dict[str, str]) -> None:
-        """What functions of the funcmap give for this object, by mark."""
+        """What functions of the FuncMap give for this object, by mark."""
         funcmap = self._funcmap
         for name in asks:
             if name == "NodeName":

@@ -37,7 +37,7 @@ _SORTS: Mapping[str, Sort] = {
 
 
 class Node(Type):
-    """One node of a custom resource's schema; see the module's words."""
+    """One node of a custom resource's schema, with its default and what is compiled for it."""
 
     __slots__ = (
         "additional",

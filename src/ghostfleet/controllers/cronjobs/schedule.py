@@ -45,7 +45,7 @@ class _Field(NamedTuple):
 
 
 class Schedule:
-    """See the module's words."""
+    """When a CronJob is due: `next` answers the first time after another."""
 
     def __init__(self, fields: tuple[_Field, ...], interval: int, zone: tzinfo) -> None:
         self._fields = fields

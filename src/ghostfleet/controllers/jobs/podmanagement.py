@@ -1,4 +1,4 @@
-"""PodManager: how many pods a Job should have now, and making it so.
+"""Pod management (manageJob of the Job controller): how many pods a Job should have now, and making it so.
 
 No more than its parallelism, and no more than it has completions left. Pods too many are deleted, unbound and unready
 ones first; of an index only one may run. New pods come in batches of 1, 2, 4 and so on, so that what fails is not

@@ -1,4 +1,4 @@
-"""Facts: what is the case with a Job at the start of a sync.
+"""The context of a sync (syncJobCtx of the Job controller): what is the case with a Job when the sync starts.
 
 Which pods have ended and are still to be counted, how many successes and failures that makes, which indexes are
 through. A pod is *lost* when it failed or, unless only ended pods are to be replaced, when it is marked: it may never
@@ -19,7 +19,7 @@ _IGNORED = "batch.kubernetes.io/job-index-ignored-failure-count"
 
 
 class SyncContext:
-    """See the module's words. What happens to pods after these were taken is the next sync's concern."""
+    """One Job and its pods when a sync starts. What happens to pods after that is the next sync's concern."""
 
     __slots__ = (
         "countable",

@@ -1,4 +1,4 @@
-"""Offspring: the objects that a workload is turned into, complete and ready to be stored.
+"""Children: the objects that Run:ai's workload controller makes of a workload, complete and ready to be stored.
 
 All of them carry the workload's name: as `release` and `workloadName` in their labels, by which tools find what belongs
 together, and as their own name or the beginning of it. A *project* is a namespace `runai-<project>`, and the queue of

@@ -1,9 +1,9 @@
-"""Casting: from the spec of a workload to the pods that it stands for.
+"""The template cache of Run:ai's workload controller: from the spec of a workload to the pods that it stands for.
 
-What a workload asks for is worked out once for all workloads of one make, which differ in their name only: its *workload_template*
-is the pods' spec and what goes with it. A GPU value below 1 is a share of one GPU; it is told to the scheduler in an
-annotation, and no whole GPU is asked for. A claim that is to be made for a workload carries the workload's name, so
-that pods with claims have a spec of their own.
+What a workload asks for is worked out once for all workloads that differ in their name only: its *template* is the
+pods' spec and what goes with it. A GPU value below 1 is a share of one GPU; the scheduler finds it in an annotation,
+and no whole GPU is asked for. A claim that is to be made for a workload carries the workload's name, so that pods with
+claims have a spec of their own.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class TemplateCache:
         self._last: tuple[Object, WorkloadTemplate] | None = None
 
     def template_of(self, spec: Object) -> WorkloadTemplate:
-        """The workload_template of a workload's spec; FieldProblem or the API's error if no pod can be made of it."""
+        """The template of a workload's spec; FieldProblem or the API's error if no pod can be made of it."""
         bare = {field: wrapped for field, wrapped in spec.items() if field != "name"}
         if self._last is not None and self._last[0] == bare:
             return self._last[1]

@@ -1,8 +1,8 @@
-"""The appwrappers: what a dispatcher knows of the wrappers, and how it writes to them.
+"""The AppWrapper store (MCAD's informer cache): what a dispatcher knows of the wrappers, and how it writes.
 
 The controller keeps a copy of every AppWrapper's status. What it *remembers* is in that copy only, until a later write
-takes it along; so a condition can be seen by the controller long before it is seen by anyone else. The appwrappers also knows
-the *rivals*: wrappers that matter for what is free.
+takes it along; so a condition can be seen by the controller long before it is seen by anyone else. The store
+also knows the *rivals*: wrappers that matter for what is free.
 """
 
 from __future__ import annotations

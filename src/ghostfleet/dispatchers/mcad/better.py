@@ -44,7 +44,7 @@ class _Waiting(NamedTuple):
 
 
 class BetterMcad(FollowUp):
-    """See the module's words."""
+    """Dispatches a wrapper once all of its pods have room at the same time."""
 
     def _begin(self) -> None:
         self.lines = Lines()

@@ -50,7 +50,7 @@ __all__ = ["EarlyMcad"]
 
 
 class EarlyMcad(AggregateController):
-    """See the module's words."""
+    """MCAD's controller with a worker, ScheduleNext, a heartbeat and the preemption loop."""
 
     def _begin(self) -> None:
         super()._begin()

@@ -64,7 +64,7 @@ class _Watch:
 
 
 class LateMcad(AggregateController):
-    """See the module's words."""
+    """MCAD's controller with one worker, which queues, tries and sleeps."""
 
     def _begin(self) -> None:
         super()._begin()

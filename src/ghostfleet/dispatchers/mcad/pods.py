@@ -1,8 +1,8 @@
 """Pods as MCAD counts them: by the wrapper they belong to, and on the nodes they take room on.
 
 A pod belongs to the wrapper whose *name* it has in a label, in whatever namespace. Only the requests of its containers
-count. The *pod_counter* keeps, for each wrapper, how many pods are in which phase, what the running ones ask for, and which
-of the pending ones found no node; it is brought up to date by each change of a pod.
+count. The *pod counter* keeps, for each wrapper, how many pods are in which phase, what the running ones ask for, and
+which of the pending ones found no node; it is brought up to date by each change of a pod.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ _NAME = "fidelity"
 
 
 class Side(Protocol):
-    """See the module's words."""
+    """Gives a cluster for one experiment, and takes it back."""
 
     @property
     def parts(self) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""Functions in templates: their signatures, and how arguments are checked against them.
+"""Arguments of functions in templates: signatures, and how arguments are checked against them.
 
 A *signature* is a text with one letter for each parameter: `s` string, `i` int, `f` float64, `b` bool, `m` map, `t`
 time, `a` anything, `v` anything with its absence noted. A star behind the last says that it may come any number of
@@ -81,7 +81,7 @@ def charged(name: str, signature: str, call: Callable[..., Any]) -> Function:
 
 
 def from_python(name: str, call: Callable[..., Any]) -> Function:
-    """A function of the surroundings, with the types that its annotations name."""
+    """A function that the caller gives, with the types that its annotations name."""
     try:
         parameters = list(inspect.signature(call).parameters.values())
     except (TypeError, ValueError):
@@ -126,7 +126,7 @@ def constant(literal: Any, letter: str) -> Any:
 
 
 def made(result: Any) -> Any:
-    """What a function of the surroundings gave, as a value of templates."""
+    """What a function of the caller gave, as a value of templates."""
     kind = type(result)
     if kind is int:
         return Int(result)

@@ -1,6 +1,6 @@
 """The functions for dates that templates get from the library sprig.
 
-Sprig reads the clock of the machine; here the time comes from the function Now of the surroundings, so that it is that
+Sprig reads the clock of the machine; here the time comes from the function Now of the caller, so that it is that
 of the simulated cluster.
 """
 

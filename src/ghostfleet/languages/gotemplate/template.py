@@ -1,6 +1,6 @@
 """Templates, ready to render.
 
-A template is compiled from its text and the functions that its surroundings provide, such as Now or NodeIP; it is
+A template is compiled from its text and the functions that the caller provides, such as Now or NodeIP; it is
 *rendered* with data and those functions. The pieces of text that a rendering gives are also available one by one,
 because YAML is read faster when it is known which of them were quoted.
 """
