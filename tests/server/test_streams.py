@@ -13,7 +13,7 @@ from ghostfleet.core.clock import VirtualClock
 from ghostfleet.core.store import Store
 from ghostfleet.core.watch import Watch
 from ghostfleet.server.negotiation import PLAIN, Form
-from ghostfleet.server.streams import Streams
+from ghostfleet.server.streams import WatchStreams
 from ghostfleet.server.watching import Lines, WatchStream
 
 TABLE = Form(conversion="Table", version="v1")
@@ -61,7 +61,7 @@ class Server:
     def __init__(self) -> None:
         self.clock = VirtualClock()
         self.store = Store(self.clock)
-        self.streams = Streams()
+        self.streams = WatchStreams()
         found = load_registry().at("", "v1", "configmaps")
         assert found is not None
         self.resource, self.version = found

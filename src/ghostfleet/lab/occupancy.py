@@ -25,7 +25,7 @@ from ghostfleet.drive.interface import NODES, PODS, Cluster, Refused
 from ghostfleet.lab.survey import GPU_RESOURCES
 from ghostfleet.schedulers.framework.requests import pod_requests
 
-__all__ = ["COLUMNS", "Occupancy", "Point"]
+__all__ = ["COLUMNS", "GpuOccupancy", "Point"]
 
 _ENDS = ("Succeeded", "Failed")
 _FORBIDDEN = 403
@@ -86,7 +86,7 @@ class _Pod(NamedTuple):
     refused: bool = False
 
 
-class Occupancy:
+class GpuOccupancy:
     """Counts GPUs that are there and in use, from watches. `owns` says whether a pod is of the run."""
 
     def __init__(self, cluster: Cluster, namespaces: Collection[str], owns: Callable[[Object], bool]) -> None:

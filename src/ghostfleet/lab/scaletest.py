@@ -17,7 +17,7 @@ from ghostfleet.core.saturation import Saturated, saturated_since
 from ghostfleet.drive.interface import Cluster
 from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.mix import Workload
-from ghostfleet.lab.occupancy import Occupancy
+from ghostfleet.lab.occupancy import GpuOccupancy
 from ghostfleet.lab.plan import Plan
 from ghostfleet.lab.progress import Progress
 from ghostfleet.lab.recorder import TimelineRecorder
@@ -119,7 +119,7 @@ async def _recording(
     """Record the steps of a run's workloads and the use of the cluster's GPUs, and write both down."""
     timeline = directory.timeline()
     recorder = TimelineRecorder(cluster, run.run, workloads, timeline)
-    occupancy = Occupancy(cluster, {each.namespace for each in workloads}, recorder.owns)
+    occupancy = GpuOccupancy(cluster, {each.namespace for each in workloads}, recorder.owns)
     try:
         await recorder.start(claims=run.pvc)
         await occupancy.start()

@@ -26,7 +26,7 @@ from ghostfleet.server.requests import ClientGone, Receive, Request, Scope, Send
 from ghostfleet.server.resources import Resources, no_such_resource, verb_of
 from ghostfleet.server.responses import Answer, error_answer, page_not_found, send_answer
 from ghostfleet.server.reviews import Reviews
-from ghostfleet.server.streams import Stream, Streams
+from ghostfleet.server.streams import Stream, WatchStreams
 
 __all__ = ["App"]
 
@@ -55,7 +55,7 @@ class App:
         self._about = about or dict
         self._anonymous = anonymous
         self._authenticator = authenticator
-        self.streams = Streams()
+        self.streams = WatchStreams()
         self._counters = Counters()
         self._documents = Documents(api.registry)
         self._resources = Resources(api, Reviews(api, authenticator), self.streams)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ghostfleet.api.verbs import Api
 from ghostfleet.core.clock import Clock, WallClock
 from ghostfleet.server.responses import Answer
-from ghostfleet.server.streams import Streams
+from ghostfleet.server.streams import WatchStreams
 
 __all__ = ["Counters"]
 
@@ -27,7 +27,7 @@ class Counters:
         key = (verb, resource, code)
         self._requests[key] = self._requests.get(key, 0) + 1
 
-    def answer(self, api: Api, streams: Streams) -> Answer:
+    def answer(self, api: Api, streams: WatchStreams) -> Answer:
         lines = [*self._request_lines(), *_cluster_lines(api, streams)]
         return Answer(200, "".join(f"{line}\n" for line in lines).encode(), _MEDIA)
 
@@ -37,7 +37,7 @@ class Counters:
             yield f'apiserver_request_total{{verb="{verb}",resource="{resource}",code="{code}"}} {count}'
 
 
-def _cluster_lines(api: Api, streams: Streams) -> Iterator[str]:
+def _cluster_lines(api: Api, streams: WatchStreams) -> Iterator[str]:
     yield from _header("apiserver_longrunning_requests", "gauge", "Open watches and followed logs.")
     yield f"apiserver_longrunning_requests {len(streams)}"
     yield from _header("apiserver_storage_objects", "gauge", "Objects in the store by resource.")

@@ -17,7 +17,7 @@ from ghostfleet.core.changes import Event
 from ghostfleet.core.watch import Watch
 from ghostfleet.server.requests import Message, Receive, Send
 
-__all__ = ["Stream", "Streams"]
+__all__ = ["Stream", "WatchStreams"]
 
 _BOOKMARK_SECONDS = 60.0
 #: Events rendered at a time: more would keep the loop from others.
@@ -26,7 +26,7 @@ _SLICE = 256
 _LONGEST_PAUSE = 0.05
 
 
-class Streams:
+class WatchStreams:
     """All open streams of a server."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Stream(ABC):
     #: sent before the first line, besides those that every answer has
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
-    def __init__(self, streams: Streams, watch: Watch, timeout: float) -> None:
+    def __init__(self, streams: WatchStreams, watch: Watch, timeout: float) -> None:
         self.watch = watch
         self._streams = streams
         self._timeout = timeout

@@ -18,7 +18,7 @@ from ghostfleet.core.clock import Clock
 from ghostfleet.core.errors import ApiError, not_acceptable
 from ghostfleet.core.watch import Watch
 from ghostfleet.server.negotiation import JSON, Form
-from ghostfleet.server.streams import Stream, Streams
+from ghostfleet.server.streams import Stream, WatchStreams
 from ghostfleet.server.tables import IncludeObject, table
 
 __all__ = ["Lines", "WatchStream", "error_line"]
@@ -99,7 +99,7 @@ class WatchStream(Stream):
 
     def __init__(
         self,
-        streams: Streams,
+        streams: WatchStreams,
         watch: Watch,
         timeout: float,
         lines: Lines,

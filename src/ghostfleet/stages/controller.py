@@ -30,7 +30,7 @@ from ghostfleet.stages.stage import Stage
 from ghostfleet.stages.timers import Timers
 from ghostfleet.stages.values import Warn
 
-__all__ = ["Rules", "StageController"]
+__all__ = ["KindRules", "StageController"]
 
 #: group and version, and kind
 Reference = tuple[str, str]
@@ -45,7 +45,7 @@ _RETRIED = frozenset((429, 503, 504))
 _LONGEST_RETRY = 32 * 60 * SECOND
 
 
-class Rules:
+class KindRules:
     """What is special about a kind; this one says that nothing is."""
 
     def concerns(self, obj: Object) -> bool:  # noqa: ARG002 - others look at it
@@ -78,7 +78,7 @@ class _Play:
 
     __slots__ = ("find", "jobs", "kind", "lifecycle", "noted", "rules", "stop")
 
-    def __init__(self, kind: StageKind, lifecycle: Lifecycle, rules: Rules, store: Store) -> None:
+    def __init__(self, kind: StageKind, lifecycle: Lifecycle, rules: KindRules, store: Store) -> None:
         self.kind = kind
         self.find = store.bucket(kind.key).find
         self.lifecycle = lifecycle
@@ -109,7 +109,7 @@ class StageController:
         self._rng = rng
         self._warn = warn
         self._reevaluate = reevaluate
-        self._rules: dict[Reference, Rules] = {}
+        self._rules: dict[Reference, KindRules] = {}
         self._stages: dict[Reference, list[Stage]] = {}
         self._plays: dict[Reference, _Play] = {}
         self._timers: Timers[_PlayJob] = Timers(api.clock, self._due)
@@ -145,7 +145,7 @@ class StageController:
         """Kinds that have stages, but are not known."""
         return [reference for reference in self._stages if reference not in self._plays]
 
-    def set_rules(self, api_version: str, kind: str, rules: Rules) -> None:
+    def set_rules(self, api_version: str, kind: str, rules: KindRules) -> None:
         self._rules[api_version, kind] = rules
 
     # -- stages --------------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ class StageController:
             return
         resource, version = found
         kind = StageKind.of(resource, version, storage_key(resource))
-        play = _Play(kind, Lifecycle(self._stages[reference]), self._rules.get(reference) or Rules(), self._store)
+        play = _Play(kind, Lifecycle(self._stages[reference]), self._rules.get(reference) or KindRules(), self._store)
         self._plays[reference] = play
         play.stop = self._store.listen(kind.key, self._listener(play))
         self._note_all(play)

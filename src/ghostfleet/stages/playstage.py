@@ -24,7 +24,7 @@ from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.stages.funcmap import FuncMap
 from ghostfleet.stages.stage import Stage
 from ghostfleet.stages.statuscache import StatusCache
-from ghostfleet.stages.steps import ApplyAction, DeleteAction, Event, PatchAction, Step, actions
+from ghostfleet.stages.steps import ApplyAction, DeleteAction, PatchAction, StageEvent, Step, actions
 
 __all__ = ["EventSink", "StageJob", "StageKind", "StageRunner"]
 
@@ -121,7 +121,7 @@ class StageRunner:
             return
         for action in actions((step,), job.snapshot, self._funcmap.functions, default_type=job.kind.patch_type):
             match action:
-                case Event():
+                case StageEvent():
                     self._tell(job.snapshot, action)
                 case DeleteAction():
                     kind = job.kind
@@ -139,7 +139,7 @@ class StageRunner:
         if self._recorder is not None:
             self._recorder.warning(obj, "StageOverBudget", shortened(why))
 
-    def _tell(self, obj: Object, event: Event) -> None:
+    def _tell(self, obj: Object, event: StageEvent) -> None:
         if self._recorder is not None:
             tell = self._recorder.warning if event.type == "Warning" else self._recorder.normal
             tell(obj, event.reason, event.message)

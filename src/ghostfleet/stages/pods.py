@@ -14,7 +14,7 @@ from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.stages.addresses import Addresses
 from ghostfleet.stages.behaviour import Behaviour
 from ghostfleet.stages.capacity import REASON, Capacity, Rejection
-from ghostfleet.stages.controller import Rules, StageController
+from ghostfleet.stages.controller import KindRules, StageController
 from ghostfleet.stages.leases import Leases
 from ghostfleet.stages.lifecycle import Transition
 from ghostfleet.stages.nodes import FAILED_ANNOTATION
@@ -26,7 +26,7 @@ __all__ = ["NodeRules", "PodRules"]
 _TERMINAL = frozenset(("Succeeded", "Failed"))
 
 
-class NodeRules(Rules):
+class NodeRules(KindRules):
     """Nodes: which of them are managed, and alive."""
 
     def __init__(
@@ -109,7 +109,7 @@ class NodeRules(Rules):
         return self.managed.get(obj["metadata"]["name"], False)
 
 
-class PodRules(Rules):
+class PodRules(KindRules):
     """Pods: whether they are played, fit on their node, and what they ask for themselves."""
 
     def __init__(

@@ -23,7 +23,7 @@ from ghostfleet.languages.gotemplate import Template, compile_template
 from ghostfleet.stages.funcmap import signatures
 from ghostfleet.stages.reading import Reader, StageError
 from ghostfleet.stages.selectors import Selector, read_selector
-from ghostfleet.stages.steps import Apply, Event, Finalizers, Patch, Step
+from ghostfleet.stages.steps import Apply, Finalizers, Patch, StageEvent, Step
 from ghostfleet.stages.values import Delay, Warn, Weight, read_delay, read_weight
 
 __all__ = [
@@ -249,10 +249,10 @@ def _read_type(reader: Reader, known: tuple[PatchType, ...]) -> PatchType | None
     return None
 
 
-def _read_event(reader: Reader | None) -> Event | None:
+def _read_event(reader: Reader | None) -> StageEvent | None:
     if reader is None:
         return None
-    return Event(reader.text("type"), reader.text("reason"), reader.text("message"))
+    return StageEvent(reader.text("type"), reader.text("reason"), reader.text("message"))
 
 
 def _read_finalizers(reader: Reader | None) -> Finalizers | None:

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from ghostfleet.api.customresources.metadata import embedded_errors
-from ghostfleet.api.customresources.nodes import Node
+from ghostfleet.api.customresources.nodes import SchemaNode
 from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import FieldError
 from ghostfleet.core.schema import MISSING
@@ -26,7 +26,7 @@ class Special:
     __slots__ = ("additional", "fields", "member", "node")
 
     def __init__(
-        self, node: Node, fields: dict[str, Special], additional: Special | None, member: Special | None
+        self, node: SchemaNode, fields: dict[str, Special], additional: Special | None, member: Special | None
     ) -> None:
         self.node = node
         self.fields = fields
@@ -46,7 +46,7 @@ class Special:
                 yield self.member, item, f"{path}[{index}]"
 
 
-def special_places(node: Node, *, is_root: bool = False) -> Special | None:
+def special_places(node: SchemaNode, *, is_root: bool = False) -> Special | None:
     """The special places of a schema; None if it has none. A whole resource is not embedded in anything."""
     if node.special is MISSING:
         node.special = _special(node, is_root=is_root)
@@ -54,7 +54,7 @@ def special_places(node: Node, *, is_root: bool = False) -> Special | None:
     return found
 
 
-def _special(node: Node, *, is_root: bool = False) -> Special | None:
+def _special(node: SchemaNode, *, is_root: bool = False) -> Special | None:
     fields = {key: found for key, child in node.known.items() if (found := _special(child)) is not None}
     additional = None if node.additional is None else _special(node.additional)
     member = None if node.member is None else _special(node.member)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ghostfleet.api.customresources.nodes import Node
+from ghostfleet.api.customresources.nodes import SchemaNode
 from ghostfleet.api.kinds import Version
 from ghostfleet.core.changes import Object
 from ghostfleet.core.schema import MISSING
@@ -23,19 +23,19 @@ Fill = Callable[[Any], Any]
 def apply_defaults(obj: Object, version: Version) -> Object:
     """The object with all defaults of this version's schema."""
     node = version.schema
-    assert isinstance(node, Node)
+    assert isinstance(node, SchemaNode)
     filled: Object = _filled(node, obj) if node.fills else obj
     return filled
 
 
-def _filled(node: Node, value: Any) -> Any:
+def _filled(node: SchemaNode, value: Any) -> Any:
     fill = node.fill
     if fill is None:
         fill = node.fill = _compile(node)
     return fill(value)
 
 
-def _compile(node: Node) -> Fill:
+def _compile(node: SchemaNode) -> Fill:
     absent = tuple(
         (key, _filled(child, child.default), child.nullable)
         for key, child in node.known.items()
@@ -73,12 +73,12 @@ def _compile(node: Node) -> Fill:
     return fill
 
 
-def _fill_items(value: list[Any], member: Node) -> list[Any]:
+def _fill_items(value: list[Any], member: SchemaNode) -> list[Any]:
     items = [_or_default(item, member) for item in value]
     return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
 
 
-def _or_default(value: Any, node: Node) -> Any:
+def _or_default(value: Any, node: SchemaNode) -> Any:
     if value is None and not node.nullable and node.default is not MISSING:
         value = node.default
     return _filled(node, value)

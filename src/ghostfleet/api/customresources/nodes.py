@@ -17,7 +17,7 @@ from typing import Any, Literal
 from ghostfleet.api.builtin import type_named
 from ghostfleet.core.schema import ANY, MISSING, Sort, Type
 
-__all__ = ["META_FIELDS", "OBJECT_META", "Node", "Raw", "root_node"]
+__all__ = ["META_FIELDS", "OBJECT_META", "Raw", "SchemaNode", "root_node"]
 
 Raw = Mapping[str, Any]
 
@@ -36,7 +36,7 @@ _SORTS: Mapping[str, Sort] = {
 }
 
 
-class Node(Type):
+class SchemaNode(Type):
     """One node of a custom resource's schema, with its default and what is compiled for it."""
 
     __slots__ = (
@@ -57,11 +57,11 @@ class Node(Type):
     def __init__(self, sort: Sort) -> None:
         super().__init__(sort)
         #: nodes of the fields that the schema itself names
-        self.known: Mapping[str, Node] = {}
+        self.known: Mapping[str, SchemaNode] = {}
         #: node of the values under any other key, if other keys are allowed
-        self.additional: Node | None = None
+        self.additional: SchemaNode | None = None
         #: node of a list's items
-        self.member: Node | None = None
+        self.member: SchemaNode | None = None
         self.open = False
         self.embedded = False
         self.default: Any = MISSING
@@ -80,11 +80,11 @@ class Node(Type):
 
 
 #: The node of a value about which a schema says only that it may be there: objects inside it lose all their fields.
-_UNSAID = Node("any")
+_UNSAID = SchemaNode("any")
 _UNSAID.nullable = True
 
 
-def root_node(raw: Raw | None) -> Node:
+def root_node(raw: Raw | None) -> SchemaNode:
     """The tree of a version's whole schema; the fields that every object has are always known."""
     node = _node(raw or {"type": "object"})
     node.sort = "object"
@@ -93,8 +93,8 @@ def root_node(raw: Raw | None) -> Node:
     return node
 
 
-def _node(raw: Raw) -> Node:
-    node = Node(_sort(raw))
+def _node(raw: Raw) -> SchemaNode:
+    node = SchemaNode(_sort(raw))
     node.raw = raw
     node.format = raw.get("format", "")
     node.nullable = raw.get("nullable", False)
@@ -124,7 +124,7 @@ def _sort(raw: Raw) -> Sort:
     return "map" if sort == "object" and raw.get("additionalProperties") and not raw.get("properties") else sort
 
 
-def _set_fields(node: Node, raw: Raw) -> None:
+def _set_fields(node: SchemaNode, raw: Raw) -> None:
     known = {key: _node(child) for key, child in (raw.get("properties") or {}).items()}
     node.known = known
     node.fields = {**_TYPE_META, **known} if node.embedded else known
@@ -134,13 +134,13 @@ def _set_fields(node: Node, raw: Raw) -> None:
         _inherit(node, child)
 
 
-def _set_additional(node: Node, raw: Raw | bool) -> None:
+def _set_additional(node: SchemaNode, raw: Raw | bool) -> None:
     node.additional = _node(raw) if isinstance(raw, Mapping) else _UNSAID
     node.items = node.additional if isinstance(raw, Mapping) else ANY
     _inherit(node, node.additional)
 
 
-def _set_items(node: Node, raw: Raw) -> None:
+def _set_items(node: SchemaNode, raw: Raw) -> None:
     node.member = _node(raw["items"])
     node.items = node.member
     topology: Literal["atomic", "set", "map"] = raw.get("x-kubernetes-list-type") or "atomic"
@@ -149,6 +149,6 @@ def _set_items(node: Node, raw: Raw) -> None:
     _inherit(node, node.member)
 
 
-def _inherit(node: Node, child: Node) -> None:
+def _inherit(node: SchemaNode, child: SchemaNode) -> None:
     node.fills = node.fills or child.fills
     node.has_rules = node.has_rules or child.has_rules

@@ -13,7 +13,7 @@ from ghostfleet.api.customresources.contents import duplicate_errors, embedded_o
 from ghostfleet.api.customresources.findings import MistypedValue
 from ghostfleet.api.customresources.fitting import Table, compile_table, fits
 from ghostfleet.api.customresources.metadata import metadata_errors, metadata_update_errors
-from ghostfleet.api.customresources.nodes import Node, Raw
+from ghostfleet.api.customresources.nodes import Raw, SchemaNode
 from ghostfleet.api.customresources.past import Past
 from ghostfleet.api.customresources.values import judge
 from ghostfleet.api.kinds import Resource, ScalePaths, Version
@@ -35,7 +35,7 @@ _RULES_UNCHECKED = (
 def validate(resource: Resource, version: Version, obj: Object, old: Object | None) -> list[FieldError]:
     """All that is wrong with an object, new or about to replace `old`."""
     node = version.schema
-    assert isinstance(node, Node)
+    assert isinstance(node, SchemaNode)
     if old is None:
         errors = metadata_errors(obj["metadata"], namespaced=resource.namespaced)
     else:
@@ -55,13 +55,13 @@ def validate(resource: Resource, version: Version, obj: Object, old: Object | No
     return errors
 
 
-def _table(node: Node) -> Table:
+def _table(node: SchemaNode) -> Table:
     if node.table is None:
         node.table = compile_table(node.raw or {})
     return node.table
 
 
-def _judged(resource: Resource, node: Node, obj: Object, old: Object | None) -> list[FieldError]:
+def _judged(resource: Resource, node: SchemaNode, obj: Object, old: Object | None) -> list[FieldError]:
     raw = node.raw or {}
     if old is None:
         return list(judge(raw, obj, "").errors.values())

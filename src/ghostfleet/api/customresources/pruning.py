@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ghostfleet.api.customresources.nodes import META_FIELDS, OBJECT_META, Node
+from ghostfleet.api.customresources.nodes import META_FIELDS, OBJECT_META, SchemaNode
 from ghostfleet.api.kinds import Resource, Version
 from ghostfleet.api.validation.shape import normalise as normalise_shape
 from ghostfleet.core.changes import Object
@@ -28,7 +28,7 @@ _SCALARS = frozenset({str, int, float, bool})
 def normalise(obj: Object, resource: Resource, version: Version) -> tuple[Object, list[str]]:
     """The object without what its schema does not know, and the paths of what it lost."""
     node = version.schema
-    assert isinstance(node, Node)
+    assert isinstance(node, SchemaNode)
     try:
         metadata, unknown = _clean_metadata(obj["metadata"], "metadata")
         if metadata is not obj["metadata"]:
@@ -43,7 +43,7 @@ def normalise(obj: Object, resource: Resource, version: Version) -> tuple[Object
     return obj, unknown
 
 
-def prune(value: Any, node: Node) -> Any:
+def prune(value: Any, node: SchemaNode) -> Any:
     """A value of this node without unknown fields, nulls left alone."""
     return _Walk(nulls=True).value(value, node, "")
 
@@ -64,14 +64,14 @@ def _clean_metadata(metadata: Object, path: str) -> tuple[Object, list[str]]:
 # Clean or not: compiled per node.
 
 
-def _is_clean(node: Node, value: Any) -> bool:
+def _is_clean(node: SchemaNode, value: Any) -> bool:
     clean = node.clean
     if clean is None:
         clean = node.clean = _compile(node, node.open)
     return clean(value)
 
 
-def _compile(node: Node, is_open: bool) -> Clean:
+def _compile(node: SchemaNode, is_open: bool) -> Clean:
     """A test of values in the place of a field: null counts only where it is a value or a default stands in for it."""
     takes_null = node.nullable or node.default is not MISSING
     if not node.known and node.additional is None and node.member is None and not node.embedded and not is_open:
@@ -98,7 +98,7 @@ def _compile(node: Node, is_open: bool) -> Clean:
     return clean
 
 
-def _lazy(node: Node, is_open: bool) -> Clean:
+def _lazy(node: SchemaNode, is_open: bool) -> Clean:
     """Compiled when first asked: most fields of a large schema are never used."""
     compiled: list[Clean] = []
 
@@ -113,7 +113,7 @@ def _lazy(node: Node, is_open: bool) -> Clean:
 class _Fields(dict[str, Clean]):
     """The tests of an object's fields, each compiled when it is first met."""
 
-    def __init__(self, node: Node, is_open: bool) -> None:
+    def __init__(self, node: SchemaNode, is_open: bool) -> None:
         self.node = node
         if node.embedded:
             self.update(apiVersion=_is_string, kind=_is_string, metadata=_is_clean_metadata)
@@ -163,7 +163,7 @@ class _Walk:
         self.embedded: list[str] = []
         self._keeps_nulls = nulls
 
-    def value(self, value: Any, node: Node | None, path: str, is_open: bool = False) -> Any:
+    def value(self, value: Any, node: SchemaNode | None, path: str, is_open: bool = False) -> Any:
         if node is not None and node.open:
             is_open = True
         if type(value) is dict:
@@ -176,7 +176,7 @@ class _Walk:
             return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
         return value
 
-    def _object(self, value: Object, node: Node | None, path: str, is_open: bool) -> Object:
+    def _object(self, value: Object, node: SchemaNode | None, path: str, is_open: bool) -> Object:
         result: Object = {}
         changed = False
         for key, item in value.items():
@@ -205,7 +205,7 @@ class _Walk:
             changed = changed or new is not item
         return result if changed else value
 
-    def _is_void(self, value: Any, node: Node) -> bool:
+    def _is_void(self, value: Any, node: SchemaNode) -> bool:
         return value is None and not self._keeps_nulls and not node.nullable and node.default is MISSING
 
     def _meta_field(self, key: str, item: Any, path: str) -> Any:

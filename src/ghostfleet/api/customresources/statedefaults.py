@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ghostfleet.api.customresources.contents import embedded_object_errors, special_places
-from ghostfleet.api.customresources.nodes import META_FIELDS, Node, Raw, root_node
+from ghostfleet.api.customresources.nodes import META_FIELDS, Raw, SchemaNode, root_node
 from ghostfleet.api.customresources.past import same_json
 from ghostfleet.api.customresources.pruning import prune
 from ghostfleet.api.customresources.values import judge
@@ -26,7 +26,7 @@ def default_errors(raw: Raw, path: str) -> list[FieldError]:
     return errors
 
 
-def _check(errors: list[FieldError], node: Node, path: str, *, in_metadata: bool) -> None:
+def _check(errors: list[FieldError], node: SchemaNode, path: str, *, in_metadata: bool) -> None:
     if not node.fills:
         return
     if node.default is not MISSING:
@@ -39,7 +39,7 @@ def _check(errors: list[FieldError], node: Node, path: str, *, in_metadata: bool
         _check(errors, child, f"{path}.properties[{key}]", in_metadata=inside)
 
 
-def _own_errors(node: Node, path: str, *, in_metadata: bool) -> list[FieldError]:
+def _own_errors(node: SchemaNode, path: str, *, in_metadata: bool) -> list[FieldError]:
     errors: list[FieldError] = []
     if not in_metadata:
         try:

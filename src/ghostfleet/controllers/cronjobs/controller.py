@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from ghostfleet.api.defaults import apply_defaults, finish_create, prepare_for_create
 from ghostfleet.api.quotas import charge_quotas
-from ghostfleet.controllers.cronjobs.schedule import Schedule, parse_schedule
+from ghostfleet.controllers.cronjobs.schedule import CronSchedule, parse_schedule
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.jobs.records import JOBS, condition_status, is_finished
 from ghostfleet.controllers.pods import controller_of, owner_reference
@@ -120,7 +120,7 @@ class CronJobController:
             status["lastSuccessfulTime"] = max([*times, status.get("lastSuccessfulTime", "")])
         return status
 
-    def _schedule(self, cron: Object) -> Schedule | None:
+    def _schedule(self, cron: Object) -> CronSchedule | None:
         spec = cron["spec"]
         if spec.get("suspend"):
             return None
@@ -134,7 +134,7 @@ class CronJobController:
             self._recorder.warning(cron, "UnparseableSchedule", message)
         return None
 
-    def _start_due(self, cron: Object, status: Object, schedule: Schedule) -> Steps:
+    def _start_due(self, cron: Object, status: Object, schedule: CronSchedule) -> Steps:
         due = self._due(cron, status, schedule)
         if due is None or status.get("lastScheduleTime") == rfc3339(due):
             return
@@ -161,7 +161,7 @@ class CronJobController:
             status["active"] = [*(status.get("active") or ()), reference]
         status["lastScheduleTime"] = rfc3339(due)
 
-    def _due(self, cron: Object, status: Object, schedule: Schedule) -> int | None:
+    def _due(self, cron: Object, status: Object, schedule: CronSchedule) -> int | None:
         """The latest time that has come and was not seen to; None when there is none, or when it is too late for it."""
         now = self._store.clock.now()
         earliest = parse_rfc3339(status.get("lastScheduleTime") or cron["metadata"]["creationTimestamp"])

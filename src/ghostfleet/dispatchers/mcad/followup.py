@@ -28,7 +28,7 @@ from ghostfleet.dispatchers.mcad.conditions import (
     without_counts,
 )
 from ghostfleet.dispatchers.mcad.controller import Controller
-from ghostfleet.dispatchers.mcad.occupancy import Occupancy
+from ghostfleet.dispatchers.mcad.occupancy import NodeOccupancy
 from ghostfleet.dispatchers.mcad.pods import OwnPods, label_of
 from ghostfleet.dispatchers.mcad.requeuing import judge
 from ghostfleet.dispatchers.mcad.wrapper import Key, Wrapper
@@ -51,7 +51,7 @@ class _Record:
 class FollowUp(Controller):
     """The second half of the better dispatcher."""
 
-    occupancy: Occupancy
+    occupancy: NodeOccupancy
 
     def _count_pods(self) -> OwnPods:
         """Pods are counted by whose they are, when there is a reason to."""
@@ -64,7 +64,7 @@ class FollowUp(Controller):
         self._owners: dict[str, Key] = {}
         self._listening: dict[str, Callable[[], None]] = {}
         self._rejoining: dict[Key, Handle] = {}
-        self.occupancy = Occupancy(store, self._owner, self._notice_pod, self._freed)
+        self.occupancy = NodeOccupancy(store, self._owner, self._notice_pod, self._freed)
         self._patience = self.profile.duration("unschedulable.patience")
         self._stops.append(self.occupancy.stop)
 

@@ -16,12 +16,12 @@ from ghostfleet.dispatchers.mcad.placement import PodPlacement, Table
 from ghostfleet.dispatchers.mcad.pods import pod_amounts
 from ghostfleet.dispatchers.mcad.wrapper import Key
 
-__all__ = ["Occupancy"]
+__all__ = ["NodeOccupancy"]
 
 _OVER = ("Succeeded", "Failed")
 
 
-class Occupancy:
+class NodeOccupancy:
     """The nodes of one store.
 
     `owner` answers whose a pod is; `moved` is called for a pod that has come to another phase, or is gone, and `freed`
