@@ -146,10 +146,10 @@ async def _rights_lacking(cluster: Cluster, kind: WorkloadType, project: str) ->
 
 
 def _question(kind: Kind, project: str) -> dict[str, object]:
-    wish = {"verb": "create", "group": kind.group, "resource": kind.plural, "namespace": f"runai-{project}"}
+    attributes = {"verb": "create", "group": kind.group, "resource": kind.plural, "namespace": f"runai-{project}"}
     return {
         "apiVersion": _REVIEW.api_version,
         "kind": _REVIEW.kind,
         "metadata": {},
-        "spec": {"resourceAttributes": wish},
+        "spec": {"resourceAttributes": attributes},
     }

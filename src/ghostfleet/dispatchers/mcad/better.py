@@ -1,7 +1,7 @@
 """A better dispatcher: what MCAD could be.
 
 A wrapper is dispatched when each of its pods has room on a node that it may run on, all at the same time; what is
-promised to a wrapper is taken into account until its pods are bound. Nothing is tried by the clock: wrappers are looked
+reserved for a wrapper is taken into account until its pods are bound. Nothing is tried by the clock: wrappers are looked
 at when they come, and when something becomes free. Those who do not fit keep nobody waiting who does; but one that has
 waited long enough gets nodes *held* for it, which nobody else is placed on, until it fits. A dispatched wrapper whose
 pods find no node after all, or too few of whose pods run, gives its place back and waits again.
@@ -246,7 +246,7 @@ class BetterMcad(FollowUp):
 
     def _dispatch(self, wrapper: Wrapper, plan: PodPlacement) -> None:
         key = wrapper.key
-        self.occupancy.promise(key, plan)
+        self.occupancy.reserve(key, plan)
         now = self._clock.now()
         status = self.appwrappers.status(key)
         if status.get("state") != PENDING:
