@@ -1,10 +1,10 @@
-"""Events: told once, counted, combined, and gone after an hour."""
+"""Events: told once, counted, combined."""
 
 from __future__ import annotations
 
 import pytest
 
-from ghostfleet.controllers.events import EventExpiry, EventRecorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.core.ratelimit import TokenBucket
 
 
@@ -72,17 +72,3 @@ def test_with_a_limited_client_events_wait_for_their_turn(told):
     told.advance(3)
     assert [reason for reason, _, _ in events(told)] == [f"Reason{number}" for number in range(5)]
     assert {each["firstTimestamp"] for each in told.store.list("events")} == {"2026-01-01T00:00:00Z"}
-
-
-def test_events_go_an_hour_after_they_were_told_last(told):
-    EventExpiry(told.store, told.profile)
-    recorder = EventRecorder(told.store, "tester", told.profile)
-    node = told.get("nodes", "n0")
-    recorder.normal(node, "Old", "news")
-    recorder.normal(node, "Tick", "tock")
-    told.advance(1800)
-    recorder.normal(node, "Tick", "tock")
-    told.advance(1800)
-    assert [reason for reason, _, _ in events(told)] == ["Tick"]
-    told.advance(1800)
-    assert events(told) == []

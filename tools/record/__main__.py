@@ -5,10 +5,10 @@
     python tools/record --bin-dir DIR api --only 'pods:*' only these cases of the API
     python tools/record --kubeconfig FILE patches         on a control plane that runs already
 
-Topics are `api`, `kubectl`, `scheduler` and `patches`; each is recorded on a control plane of its own. DIR holds etcd,
-kube-apiserver, kube-controller-manager, kube-scheduler and kubectl. With --kubeconfig the control plane must be empty,
-without other controllers than those of `controlplane.py`; `scheduler` needs --bin-dir all the same,
-for the kube-scheduler that it listens to.
+Topics are `api`, `kubectl`, `scheduler`, `patches` and `protobuf`; each is recorded on a control plane of its own. DIR
+holds etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl. With --kubeconfig the control plane
+must be empty, without other controllers than those of `controlplane.py`; `scheduler` needs --bin-dir all the same, for
+the kube-scheduler that it listens to.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-TOPICS = ("api", "kubectl", "scheduler", "patches")
+TOPICS = ("api", "kubectl", "scheduler", "patches", "protobuf")
 SCENARIOS = 400
 
 
@@ -52,6 +52,7 @@ def main() -> None:
 
 def record(topic: str, kubeconfig: Path, arguments: argparse.Namespace) -> None:
     import patches
+    import protobuf
     import scheduling
     from parity_material.golden import GOLDEN
 
@@ -61,6 +62,8 @@ def record(topic: str, kubeconfig: Path, arguments: argparse.Namespace) -> None:
     binaries: Path | None = arguments.bin_dir
     if topic == "api":
         api.record(kubeconfig, GOLDEN / "api.jsonl.gz", arguments.only)
+    elif topic == "protobuf":
+        protobuf.record(kubeconfig, GOLDEN / "forms.jsonl.gz", GOLDEN / "protobuf.jsonl.gz")
     elif topic == "patches":
         patches.record(kubeconfig)
     elif topic == "kubectl":

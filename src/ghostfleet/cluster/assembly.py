@@ -18,6 +18,7 @@ from ghostfleet.controllers.awaiting import Awaiting
 from ghostfleet.controllers.bootstrap import announce, bootstrap
 from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.definitions import DefinitionController
+from ghostfleet.controllers.eventexpiry import EventExpiry
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.garbage import GarbageCollector
 from ghostfleet.controllers.namespaces import NamespaceController
@@ -75,6 +76,7 @@ class Cluster:
             DefinitionController(self.store, self.registry),
             # With a fleet, stages end pods; this is then only for those whose node is silent when their grace is over.
             PodTerminator(self.store, stopping=STOPPING if "stages" in config.without else None),
+            EventExpiry(self.store, load_profile(config.profile)),
         )
         bootstrap(self.store)
         self.fleet = self._fleet() if "stages" not in config.without else None

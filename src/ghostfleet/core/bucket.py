@@ -126,11 +126,11 @@ class Bucket:
         "subscribers",
     )
 
-    def __init__(self, resource: str, indexes: dict[str, Index], owners: Index, history: int) -> None:
+    def __init__(self, resource: str, indexes: dict[str, Index], owners: Index, history: History) -> None:
         self.resource = resource
         self.indexes = indexes
         self._kept = (owners, *indexes.values())
-        self.history = History(history)
+        self.history = history
         self.size = 0
         self.subscribers: tuple[Subscriber, ...] = ()
         #: Who hears of a change, and who of one of the status alone, those who listen to all resources included;

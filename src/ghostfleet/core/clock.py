@@ -15,9 +15,10 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from ghostfleet.core.metrics import Metrics
 from ghostfleet.core.watchdog import Watchdog, component_of
 
-__all__ = ["EPOCH", "SECOND", "Clock", "Handle", "VirtualClock", "WallClock", "parse_clock", "pause"]
+__all__ = ["EPOCH", "SECOND", "Clock", "Handle", "VirtualClock", "WallClock", "parse_clock", "pause", "real_seconds"]
 
 SECOND = 1_000_000
 #: Where a virtual clock starts: 2026-01-01T00:00:00Z, always, so that runs compare byte for byte.
@@ -65,6 +66,8 @@ class Clock:
         self._sequence = 0
         #: Nothing can be asked for before this time: callbacks up to it have run, or run at the moment.
         self._now = now
+        #: What the components that it calls have to tell about themselves.
+        self.metrics = Metrics()
         #: Called when a deadline earlier than all others was added: whoever drives the clock must look again.
         self.on_change: Callable[[], None] | None = None
 
@@ -256,3 +259,8 @@ def parse_clock(text: str) -> Clock:
 def pause(seconds: float) -> None:
     """Let real time pass, for clients of clusters outside this process."""
     time.sleep(seconds)
+
+
+def real_seconds() -> float:
+    """Real time, from any beginning: for figures of our own speed, never for what happens in a cluster."""
+    return time.perf_counter()

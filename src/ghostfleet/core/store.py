@@ -17,10 +17,11 @@ Deletion is two-staged as in Kubernetes: an object with finalizers, or one that 
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 from ghostfleet.core.bucket import Bucket, Index, Listener, Subscriber, index_by_owner
-from ghostfleet.core.changes import Change, Object
+from ghostfleet.core.changes import Change, History, Object
 from ghostfleet.core.clock import SECOND, Clock
 from ghostfleet.core.errors import already_exists, conflict, expired, not_found, precondition_failed
 from ghostfleet.core.randomness import Streams, suffix, uid
@@ -41,6 +42,7 @@ class Store:
         #: The newest revision.
         self.revision = 0
         self._history = history
+        self._order: deque[History] = deque()
         self._buckets: dict[str, Bucket] = {}
         self._owners = index_by_owner()
         self._everywhere: tuple[Subscriber, ...] = ()
@@ -54,7 +56,7 @@ class Store:
         """Make room for a resource; harmless when it is there already."""
         bucket = self._buckets.get(resource)
         if bucket is None:
-            bucket = Bucket(resource, indexes or {}, self._owners, self._history)
+            bucket = Bucket(resource, indexes or {}, self._owners, History(self._history, self._order))
             bucket.gather(self._everywhere)
             self._buckets[resource] = bucket
         return bucket

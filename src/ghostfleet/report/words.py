@@ -29,7 +29,9 @@ def _three(value: float) -> str:
 
 
 def amount(value: float) -> str:
-    """`12,345`, `12.5`: with a decimal only where there is one and it matters."""
+    """`12,345`, `12.5`, `0.042`: with decimals only where there are any and they matter; little is not nothing."""
+    if 0 < value < 0.1:
+        return f"{value:.2g}" if value >= 0.001 else f"{value:.0e}"
     return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:,.1f}"
 
 

@@ -121,6 +121,10 @@ class StageController:
         self._moment = -1
         self._turns = 0
         self._played: dict[tuple[str, str, str], int] = {}
+        self._performed = 0
+        meaning = "Stages that were played."
+        family = api.clock.metrics.family("ghostfleet_stages_played_total", "counter", meaning)
+        family.read_from(lambda: {(): self._performed})
         #: told of each kind that is played from now on
         self.on_begin: Callable[[StageKind], None] | None = None
         api.registry.on_change(self._kinds_changed)
@@ -369,6 +373,7 @@ class StageController:
                     self._ripe.pop(play, None)
 
     def _play(self, job: _PlayJob) -> None:
+        self._performed += 1
         try:
             self._runner.play(job)
         except ApiError as error:
