@@ -1,10 +1,10 @@
 """A better dispatcher: what MCAD could be.
 
 A wrapper is dispatched when each of its pods has room on a node that it may run on, all at the same time; what is
-reserved for a wrapper is taken into account until its pods are bound. Nothing is tried by the clock: wrappers are looked
-at when they come, and when something becomes free. Those who do not fit keep nobody waiting who does; but one that has
-waited long enough gets nodes *held* for it, which nobody else is placed on, until it fits. A dispatched wrapper whose
-pods find no node after all, or too few of whose pods run, gives its place back and waits again.
+reserved for a wrapper is taken into account until its pods are bound. Nothing is tried by the clock: wrappers are
+looked at when they come, and when something becomes free. Those who do not fit keep nobody waiting who does; but one
+that has waited long enough gets nodes *held* for it, which nobody else is placed on, until it fits. A dispatched
+wrapper whose pods find no node after all, or too few of whose pods run, gives its place back and waits again.
 """
 
 from __future__ import annotations
