@@ -124,9 +124,9 @@ def served(directory: Path, *without: str, nodes: int = 0, tls: bool = False) ->
 def playing(desk: Desk, *stages: str, **settings: Any) -> Iterator[Agent]:
     """An agent at work."""
     from ghostfleet.kube.agent import FAKE_NODES
-    from ghostfleet.stages.settings import Settings
+    from ghostfleet.stages.settings import StageSettings
 
-    agent = Agent(desk.access, stages, Settings(**{"node_annotations": FAKE_NODES, **settings}))
+    agent = Agent(desk.access, stages, StageSettings(**{"node_annotations": FAKE_NODES, **settings}))
     ready, failed = threading.Event(), []
     loops: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[None]]] = []
 

@@ -21,7 +21,7 @@ from ghostfleet.core.store import Store
 from ghostfleet.stages.catalogue import StageSet
 from ghostfleet.stages.fleet import Fleet
 from ghostfleet.stages.nodes import NodeShape, fake_nodes
-from ghostfleet.stages.settings import Settings
+from ghostfleet.stages.settings import StageSettings
 from ghostfleet.stages.stage import parse_stage
 
 Object = dict[str, Any]
@@ -59,7 +59,7 @@ class World:
         if isinstance(stages, list) and isinstance(stages[0], dict):
             stages = StageSet(tuple(parse_stage(each) for each in stages))
         settings.setdefault("heartbeats", False)
-        self.fleet = Fleet(self.api, streams, stages, Settings(**settings), self.teller)
+        self.fleet = Fleet(self.api, streams, stages, StageSettings(**settings), self.teller)
         self.log: list[tuple[float, str, str]] = []
         self.store.listen("pods", self._note)
 

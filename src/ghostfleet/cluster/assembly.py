@@ -19,7 +19,7 @@ from ghostfleet.controllers.bootstrap import announce, bootstrap
 from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.definitions import DefinitionController
 from ghostfleet.controllers.eventexpiry import EventExpiry
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.garbage import GarbageCollector
 from ghostfleet.controllers.namespaces import NamespaceController
 from ghostfleet.controllers.routing import PodRoutes
@@ -36,7 +36,7 @@ from ghostfleet.stages.catalogue import stage_definition
 from ghostfleet.stages.commands import Commands
 from ghostfleet.stages.fleet import Fleet
 from ghostfleet.stages.nodes import NodeShape, fake_nodes
-from ghostfleet.stages.settings import Settings
+from ghostfleet.stages.settings import StageSettings
 
 if TYPE_CHECKING:
     from ghostfleet.dispatchers.mcad import Mcad
@@ -97,7 +97,7 @@ class Cluster:
 
     def about(self) -> dict[str, Any]:
         """What it is made of, and how long each limit of its components held something up so far."""
-        return {**self.made, "limits": [list(each) for each in self.meters.told(self.clock.now())]}
+        return {**self.made, "limits": [list(each) for each in self.meters.reading(self.clock.now())]}
 
     def announce(self, address: str, port: int) -> None:
         """Put the address at which the cluster is served into its own endpoints."""
@@ -111,12 +111,12 @@ class Cluster:
     def _fleet(self) -> Fleet:
         self.store.create("customresourcedefinitions.apiextensions.k8s.io", stage_definition())
         self._settle()
-        recorder = Recorder(self.store, "kwok_controller", self._profile)
+        recorder = EventRecorder(self.store, "kwok_controller", self._profile)
         # Tests of dispatchers keep room occupied with Jobs that never end.
         usual: Commands = "endless" if self.config.dispatcher else "ignored"
-        settings = Settings(commands=cast(Commands, self.config.commands) or usual)
+        settings = StageSettings(commands=cast(Commands, self.config.commands) or usual)
         fleet = Fleet(self.api, self.streams, self.config.stages, settings, recorder)
-        self.meters.add(fleet.player.contention)
+        self.meters.add(fleet.controller.contention)
         return fleet
 
     def _controllers(self) -> Workloads:

@@ -77,7 +77,7 @@ class ClusterConfig:
     def written(self) -> dict[str, Any]:
         """All that makes the cluster what it is, for the records of runs; what it does not have is left out."""
         config = self.scheduler_config
-        told = {
+        fields = {
             "profile": self.profile,
             "schedulers": [*(["default-scheduler"] if "scheduler" not in self.without else []), *self.schedulers],
             "schedulerConfiguration": _text_of(config) if config is not None else None,
@@ -86,7 +86,7 @@ class ClusterConfig:
             "commands": self.commands,
             "without": sorted(self.without),
         }
-        return {name: value for name, value in told.items() if value}
+        return {name: value for name, value in fields.items() if value}
 
 
 def _text_of(path: Path) -> dict[str, str]:
