@@ -158,7 +158,7 @@ async def test_a_client_that_leaves_ends_its_watch_at_once(server):
     connection.left.set()
     await server.settle()
     assert len(server.streams) == 0
-    assert server.store.bucket("configmaps").told == ()
+    assert server.store.bucket("configmaps").listeners == ()
 
 
 @scenario
