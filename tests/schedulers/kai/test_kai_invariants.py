@@ -92,7 +92,7 @@ def test_no_cycle_breaks_a_rule(snapshot: ClusterInfo, changes: list[int]) -> No
         before = {task.uid: task.status for each in session.jobs.values() for task in each.tasks()}
         for action in ACTIONS.values():
             action(session)
-            check_nodes(session)
+            check_nodes(session, before)
             check_queues(session)
             check_gangs(session)
         check_evictions(session)
@@ -138,15 +138,21 @@ def live(snapshot: ClusterInfo, decided: dict[str, PodInfo], changes: list[int])
         snapshot.set_task(PodInfo(task.pod, status, place, groups))
 
 
-def check_nodes(session: Session) -> None:
-    """No node and no GPU holds more than it has, neither now nor when those who leave are gone."""
+def check_nodes(session: Session, before: dict[str, int]) -> None:
+    """No node and no GPU holds more than it has, neither now nor when those who leave are gone.
+
+    A task that was given a place in this cycle and lost it again leaves, but never was there."""
     on_node: dict[str, list[PodInfo]] = defaultdict(list)
     for each in session.jobs.values():
         for task in each.tasks():
             if task.status & (ACTIVE_ALLOCATED | RELEASING) and task.node:
                 on_node[task.node].append(task)
     for name, tasks in on_node.items():
-        now = [task for task in tasks if task.status != PIPELINED]
+        now = [
+            task
+            for task in tasks
+            if task.status != PIPELINED and not (task.status == RELEASING and before[task.uid] == PENDING)
+        ]
         later = [task for task in tasks if task.status != RELEASING]
         for held in (now, later):
             check_node(session, name, held)
