@@ -12,7 +12,7 @@ from ghostfleet.api.builtin import load_registry
 from ghostfleet.api.conversion import storage_key
 from ghostfleet.api.defaults import apply_defaults, prepare_for_create
 from ghostfleet.api.verbs import Api
-from ghostfleet.cluster.config import ClusterConfig
+from ghostfleet.cluster.config import KAI, ClusterConfig
 from ghostfleet.controllers import kubeflow, runai
 from ghostfleet.controllers.awaiting import Awaiting
 from ghostfleet.controllers.bootstrap import announce, bootstrap
@@ -176,13 +176,28 @@ class Cluster:
                     pace=Pace.of(profile),
                 )
             )
-        schedulers += [
-            OwnScheduler(
-                self.store, self.clock, load_scheduler(each), Pace.of(profile), by_default=replaced and not index
-            )
-            for index, each in enumerate(self.config.schedulers)
-        ]
+        for index, each in enumerate(self.config.schedulers):
+            by_default = replaced and not index
+            if each == KAI:
+                schedulers.append(self._kai(by_default=by_default))
+            else:
+                own = load_scheduler(each)
+                schedulers.append(OwnScheduler(self.store, self.clock, own, Pace.of(profile), by_default=by_default))
         self._schedulers = tuple(schedulers)
+
+    def _kai(self, *, by_default: bool) -> Runner:
+        """KAI with all that belongs to it; by default it takes the pods that name no scheduler, and only these."""
+        from ghostfleet.controllers.kai import KaiConfig, install_kinds
+        from ghostfleet.controllers.kai.part import KaiPart
+        from ghostfleet.schedulers.kai.conf import SchedulerConfiguration
+        from ghostfleet.schedulers.kai.runner import KaiScheduler
+
+        name = "default-scheduler" if by_default else "kai-scheduler"
+        install_kinds(self.store)
+        self._settle()
+        self._kai_part = KaiPart(self.api, self._profile, KaiConfig(scheduler_name=name))
+        config = SchedulerConfiguration(scheduler_name=name)
+        return KaiScheduler(self.store, self.clock, self._profile, config)
 
     def _dispatcher_profile(self) -> Profile | None:
         if not self.config.dispatcher:

@@ -15,8 +15,10 @@ from typing import Annotated, Any
 
 from ghostfleet.core.flags import Flag
 
-__all__ = ["BARE", "PARTS", "ClusterConfig"]
+__all__ = ["BARE", "KAI", "PARTS", "ClusterConfig"]
 
+#: Names KAI among schedulers.
+KAI = "kai"
 PARTS = ("controllers", "scheduler", "stages", "kubeflow", "runai")
 
 
@@ -50,7 +52,8 @@ class ClusterConfig:
         ),
     ] = ""
     schedulers: Annotated[
-        tuple[str, ...], Flag("A scheduler of your own, path.py:Class; may be given several times.", "--scheduler")
+        tuple[str, ...],
+        Flag("Another scheduler: kai, or one of your own, path.py:Class; may be given several times.", "--scheduler"),
     ] = ()
     #: Whether the first of them stands in for the default scheduler and takes the pods that name no scheduler.
     replaces_default: bool = False
