@@ -40,8 +40,10 @@ __all__ = [
 ]
 
 
-#: characters of a user's text or value that a message quotes, those of a whole message, and findings that are listed
+#: Characters of a user's text that a message quotes, those of a value of a field (a patched object may be quoted whole,
+#: as in a real API server), those of a whole message, and findings that are listed.
 _QUOTED = 1_024
+_VALUE = 16_384
 _MESSAGE = 32_768
 _CAUSES = 1_000
 
@@ -169,10 +171,10 @@ def _quote(text: str) -> str:
 def _render(value: Any) -> str:
     """A value as Go prints it in a field error: quoted strings, bare numbers, JSON for the rest, null for nothing."""
     if isinstance(value, str):
-        return _quote(shortened(value))
+        return _quote(shortened(value, _VALUE))
     if (isinstance(value, float) and not math.isfinite(value)) or (isinstance(value, int) and abs(value) >= 2**63):
         return str(value)
-    return shortened(orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode())
+    return shortened(orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode(), _VALUE)
 
 
 def _details(resource: str, name: str = "", **more: Any) -> dict[str, Any]:

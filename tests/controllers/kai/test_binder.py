@@ -217,6 +217,21 @@ def test_a_pod_that_runs_without_its_reservation_is_deleted(kai):
     assert names == ["b", "next"]
 
 
+def test_without_their_namespace_there_are_no_reservations(still):
+    still.store.delete("namespaces", "", RESERVATION)
+    still.pod("p", **FRACTION)
+    share(still, "p", "g")
+    assert request(still, "p")["status"]["reason"] == f'namespaces "{RESERVATION}" not found'
+
+
+def test_a_request_without_a_spec_fails_and_others_go_on(still):
+    still.apply({"apiVersion": "scheduling.run.ai/v1alpha2", "kind": "BindRequest", "metadata": {"name": "empty"}})
+    still.pod("p")
+    still.bind("p")
+    assert request(still, "empty")["status"] == {"phase": "Failed", "reason": 'Pod "" not found'}
+    assert request(still, "p")["status"] == {"phase": "Succeeded"}
+
+
 def test_a_request_for_a_fraction_without_groups_is_removed(still):
     still.pod("p", **FRACTION)
     share(still, "p")

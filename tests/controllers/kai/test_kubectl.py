@@ -129,7 +129,7 @@ def test_queues_pod_groups_and_bind_requests_look_as_kais_do(kubectl):
 
 
 def test_refusals_are_told_in_kais_words(kubectl):
-    bare = "{apiVersion: scheduling.run.ai/v2, kind: Queue, metadata: {name: bare}, spec: {priority: 1}}"
+    bare = "apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: bare}\nspec: {priority: 1}\n"
     said = kubectl("apply", "-f", "-", stdin=bare, code=1)
     assert 'admission webhook "queue-validation.kai.scheduler" denied the request: resources must be specified' in said
     assert "Error from server (Forbidden)" in said

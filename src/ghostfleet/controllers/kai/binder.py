@@ -54,8 +54,8 @@ class Binder:
         self._reservations = Reservations(store, admission)
         self._reservation_timeout = profile.duration("kai-binder.reservation-timeout")
         self._volume_timeout = profile.duration("kai-binder.volume-binding-timeout")
-        #: Requests that wait, and until when.
-        self._deadlines: dict[Key, int] = {}
+        #: Until when requests wait for a reservation or for volumes.
+        self._deadlines: dict[tuple[Key, str], int] = {}
         #: Requests that wait for volume claims.
         self._claiming: dict[Key, None] = {}
         client = profile.limiter("kai-binder")
@@ -75,9 +75,9 @@ class Binder:
     def _notice(self, change: Change) -> None:
         if change.new is not None:
             self._workers.add((change.namespace, change.name))
-        elif change.old is not None and is_for_fraction(change.old):
+        elif change.old is not None:
             self._stop_waiting((change.namespace, change.name), change.old)
-            for group in change.old["spec"].get("selectedGPUGroups") or ():
+            for group in _groups_for(change.old):
                 self._groups.add(group)
 
     def _notice_pod(self, change: Change) -> None:
@@ -128,11 +128,10 @@ class Binder:
             raise ApiError(404, "NotFound", f'Node "{node}" not found')
         self._reservations.sync_node(node)
         labels: dict[str, str] = {}
-        if is_for_fraction(request):
-            for group in request["spec"]["selectedGPUGroups"]:
-                yield from self._reserve(key, node, group)
-                yield 1
-                labels[group_label(pod, group)] = group
+        for group in _groups_for(request):
+            yield from self._reserve(key, node, group)
+            yield 1
+            labels[group_label(pod, group)] = group
         yield from self._bind_volumes(key, pod, node)
         yield from allot_devices(self._store, pod, request)
         # The annotation and the binding are two requests, written down as one.
@@ -153,7 +152,7 @@ class Binder:
         if (pod["metadata"].get("annotations") or {}).get(GPU_INDEX):
             self._reservations.forget(group, key)
             return
-        if self._is_too_late(key, self._reservation_timeout):
+        if self._is_too_late(key, "reservation", self._reservation_timeout):
             name = pod["metadata"]["name"]
             self._reservations.release(pod)
             problem = f"failed waiting for GPU reservation pod to allocate: {RESERVATION}/{name}"
@@ -163,13 +162,16 @@ class Binder:
 
     def _bind_volumes(self, key: Key, pod: Object, node: str) -> Steps:
         for claim in unbound_claims(self._store, pod):
-            told = with_selected_node(claim, node)
+            if with_selected_node(claim, node) is None:
+                continue
+            yield 1
+            own = claim["metadata"]
+            told = with_selected_node(self._store.get(VOLUME_CLAIMS, own["namespace"], own["name"]), node)
             if told is not None:
-                yield 1
                 self._store.update(VOLUME_CLAIMS, told)
         if not unbound_claims(self._store, pod):
             return
-        if self._is_too_late(key, self._volume_timeout):
+        if self._is_too_late(key, "volumes", self._volume_timeout):
             raise ApiError(504, "Timeout", "binding volumes: context deadline exceeded")
         self._claiming[key] = None
         self._claims.open_if(self._claiming)
@@ -177,19 +179,20 @@ class Binder:
 
     # -- waiting -----------------------------------------------------------------------------------------------------
 
-    def _is_too_late(self, key: Key, timeout: int) -> bool:
-        """Whether a request has waited long enough; it begins to wait when it is asked first."""
+    def _is_too_late(self, key: Key, what: str, timeout: int) -> bool:
+        """Whether a request has waited for something long enough; it begins to wait when this is asked first."""
         now = self._store.clock.now()
-        if key not in self._deadlines:
-            self._deadlines[key] = now + timeout
-            self._workers.add_after(key, timeout)
-        return now >= self._deadlines[key]
+        left = self._deadlines.setdefault((key, what), now + timeout) - now
+        if left > 0:
+            self._workers.add_after(key, left)
+        return left <= 0
 
     def _stop_waiting(self, key: Key, request: Object) -> None:
-        self._deadlines.pop(key, None)
-        if self._claiming.pop(key, key) is None:
-            self._claims.open_if(self._claiming)
-        for group in (request.get("spec") or {}).get("selectedGPUGroups") or ():
+        for what in ("reservation", "volumes"):
+            self._deadlines.pop((key, what), None)
+        self._claiming.pop(key, None)
+        self._claims.open_if(self._claiming)
+        for group in _groups_for(request):
             self._reservations.forget(group, key)
 
     # -- how it went -------------------------------------------------------------------------------------------------
@@ -203,7 +206,8 @@ class Binder:
 
     def _fail(self, key: Key, request: Object, pod: Object | None, why: str) -> Steps:
         attempts = (request.get("status") or {}).get("failedAttempts", 0)
-        limit = request["spec"].get("backoffLimit")
+        spec = request.get("spec") or {}
+        limit = spec.get("backoffLimit")
         news: Object = {"phase": "Failed", "reason": why}
         if limit is not None and attempts < limit:
             news["failedAttempts"] = attempts + 1
@@ -213,7 +217,7 @@ class Binder:
             return
         if pod is not None:
             where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
-            message = f"Failed to bind pod {where} to node {request['spec'].get('selectedNode', '')}: {why}"
+            message = f"Failed to bind pod {where} to node {spec.get('selectedNode', '')}: {why}"
             self._recorder.warning(pod, "BindingError", message)
             yield from self._note(pod, "False", "BindingError", message)
 
@@ -240,6 +244,11 @@ class Binder:
         }
         conditions = with_condition(current["status"].get("conditions") or (), condition)
         self._store.set_status("pods", current, {**current["status"], "conditions": conditions})
+
+
+def _groups_for(request: Object) -> list[str]:
+    """The GPU groups that a request is for."""
+    return request["spec"].get("selectedGPUGroups") or [] if is_for_fraction(request) else []
 
 
 def _is_done(request: Object) -> bool:

@@ -16,6 +16,7 @@ from ghostfleet.api.defaults import apply_defaults, finish_create, prepare_for_c
 from ghostfleet.controllers.kai.constants import GPU, GPU_FRACTIONS_NUM_DEVICES, GPU_GROUP, GPU_INDEX, RESERVATION
 from ghostfleet.controllers.pods import delete_pod
 from ghostfleet.core.changes import Change, Object
+from ghostfleet.core.errors import not_found
 from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import rfc3339
 
@@ -83,6 +84,8 @@ class Reservations:
 
     def create(self, node: str, group: str) -> Object:
         """Have a GPU of a node held for a group."""
+        if self._store.find("namespaces", "", RESERVATION) is None:
+            raise not_found("namespaces", RESERVATION)
         name = self._store.generate_name("pods", RESERVATION, f"gpu-reservation-{node}-")
         pod = prepare_for_create("pods", apply_defaults("pods", _reservation_pod(name, node, group)))
         pod = finish_create("pods", self._admission.admit("pods", pod), now=rfc3339(self._store.clock.now()))
@@ -188,7 +191,8 @@ class ReservationProgram:
 
 
 def _is_undecided(pod: Object) -> bool:
-    return pod["status"].get("phase") == "Running" and GPU_INDEX not in (pod["metadata"].get("annotations") or {})
+    notes = pod["metadata"].get("annotations") or {}
+    return pod["status"].get("phase") == "Running" and "nodeName" in pod["spec"] and GPU_INDEX not in notes
 
 
 def _device(node: str, index: int) -> str:

@@ -9,8 +9,15 @@ from __future__ import annotations
 
 from ghostfleet.api.kinds import Registry
 from ghostfleet.controllers.events import Recorder
-from ghostfleet.controllers.kai.constants import POD_GROUP_ANNOTATION, POD_GROUPS, SUB_GROUP_LABEL, KaiConfig
+from ghostfleet.controllers.kai.constants import (
+    POD_GROUP_ANNOTATION,
+    POD_GROUPS,
+    RECEIVED_RESOURCE_TYPE,
+    SUB_GROUP_LABEL,
+    KaiConfig,
+)
 from ghostfleet.controllers.kai.grouping.hub import Hub
+from ghostfleet.controllers.kai.grouping.leaderworkerset import WORKER_INDEX
 from ghostfleet.controllers.kai.grouping.metadata import GroupingError, Metadata, annotations_of, labels_of
 from ghostfleet.controllers.kai.grouping.owners import Owners
 from ghostfleet.controllers.workers import Steps, Workers
@@ -24,6 +31,8 @@ __all__ = ["PodGrouper"]
 
 #: Published: pkg/podgrouper/pod_controller.go, rateLimiterBaseDelay and rateLimiterMaxDelay.
 _FIRST_RETRY, _LONGEST_RETRY = SECOND, 60 * SECOND
+#: What KAI itself notes on pods.
+_OWN_NOTES = {POD_GROUP_ANNOTATION: "", RECEIVED_RESOURCE_TYPE: ""}
 _KEPT = ("markUnschedulable", "schedulingBackoff", "queue")
 
 Key = tuple[str, str]
@@ -51,9 +60,8 @@ class PodGrouper:
 
     def _notice(self, change: Change) -> None:
         new, old = change.new, change.old
-        if new is None or (old is not None and _is_own_patch(old, new)):
-            return
-        self._consider(new)
+        if new is not None and (old is None or _may_be_grouped_otherwise(old, new)):
+            self._consider(new)
 
     def _consider(self, pod: Object) -> None:
         if pod["spec"].get("schedulerName") == self._config.scheduler_name and not _is_orphan_with_group(pod):
@@ -145,10 +153,14 @@ def _is_orphan_with_group(pod: Object) -> bool:
     return "ownerReferences" not in pod["metadata"] and POD_GROUP_ANNOTATION in annotations_of(pod)
 
 
-def _is_own_patch(old: Object, new: Object) -> bool:
-    """Whether the pod was given its group, and nothing else happened to it."""
-    return (
-        old["spec"] is new["spec"]
-        and POD_GROUP_ANNOTATION not in annotations_of(old)
-        and POD_GROUP_ANNOTATION in annotations_of(new)
-    )
+def _may_be_grouped_otherwise(old: Object, new: Object) -> bool:
+    """Whether something changed that groupers look at: owners, labels, annotations, or that the pod has a node now."""
+    before, after = old["metadata"], new["metadata"]
+    for field in ("labels", "ownerReferences"):
+        if before.get(field) is not after.get(field) and before.get(field) != after.get(field):
+            return True
+    if before.get("annotations") is not after.get("annotations"):
+        notes = [{**annotations_of(each), **_OWN_NOTES} for each in (old, new)]
+        if notes[0] != notes[1]:
+            return True
+    return old["spec"].get("nodeName") != new["spec"].get("nodeName") and WORKER_INDEX in labels_of(new)

@@ -22,7 +22,15 @@ from ghostfleet.controllers.kai.grouping.metadata import (
 from ghostfleet.core.changes import Object
 from ghostfleet.core.store import Store
 
-__all__ = ["DistributedGrouper", "MpiGrouper", "PyTorchGrouper", "segment_topology", "whole_number"]
+__all__ = [
+    "SEGMENT_SIZE",
+    "DistributedGrouper",
+    "MpiGrouper",
+    "PyTorchGrouper",
+    "segment_topology",
+    "whole_number",
+    "worker_annotations",
+]
 
 _PREFIX = "training.kubeflow.org"
 _REPLICA_TYPE, _REPLICA_INDEX = f"{_PREFIX}/replica-type", f"{_PREFIX}/replica-index"
@@ -122,7 +130,7 @@ def _if_of(pod: Object, role: str) -> list[str]:
 def _workers(owner: Object, pod: Object, spec: Object, min_available: int) -> list[SubGroup]:
     """One sub group of workers, or one with a segment each below it."""
     whole = SubGroup(_WORKER.lower(), min_available, pods=_if_of(pod, _WORKER))
-    notes = _worker_annotations(pod, spec.get("template") or {})
+    notes = worker_annotations(pod, spec.get("template") or {})
     size = whole_number(notes.get(SEGMENT_SIZE), "segment size") if notes.get(SEGMENT_SIZE) else 0
     if not size:
         return [whole]
@@ -136,7 +144,7 @@ def _workers(owner: Object, pod: Object, spec: Object, min_available: int) -> li
     return [SubGroup(whole.name), *segments]
 
 
-def _worker_annotations(pod: Object, template: Object) -> dict[str, str]:
+def worker_annotations(pod: Object, template: Object) -> dict[str, str]:
     """The pod's annotations, and where it has none those of the workers' template."""
     given = (template.get("metadata") or {}).get("annotations") or {}
     return {**given, **{key: value for key, value in annotations_of(pod).items() if value}}

@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ghostfleet.controllers.kai.grouping.default import DefaultGrouper
-from ghostfleet.controllers.kai.grouping.kubeflow import SEGMENT_SIZE, segment_topology, whole_number
+from ghostfleet.controllers.kai.grouping.kubeflow import (
+    SEGMENT_SIZE,
+    segment_topology,
+    whole_number,
+    worker_annotations,
+)
 from ghostfleet.controllers.kai.grouping.metadata import (
     GroupingError,
     Metadata,
@@ -21,10 +26,11 @@ from ghostfleet.controllers.kai.grouping.metadata import (
 )
 from ghostfleet.core.changes import Object
 
-__all__ = ["LeaderWorkerSetGrouper"]
+__all__ = ["WORKER_INDEX", "LeaderWorkerSetGrouper"]
 
 _PREFIX = "leaderworkerset.sigs.k8s.io"
-_SIZE, _GROUP_INDEX, _WORKER_INDEX = f"{_PREFIX}/size", f"{_PREFIX}/group-index", f"{_PREFIX}/worker-index"
+_SIZE, _GROUP_INDEX = f"{_PREFIX}/size", f"{_PREFIX}/group-index"
+WORKER_INDEX = f"{_PREFIX}/worker-index"
 _LEADER, _WORKERS = "leader", "workers"
 
 
@@ -68,7 +74,7 @@ def _members(owner: Object, pod: Object) -> int:
 
 
 def _is_leader(pod: Object) -> bool:
-    return labels_of(pod).get(_WORKER_INDEX) == "0"
+    return labels_of(pod).get(WORKER_INDEX) == "0"
 
 
 def _plain(pod: Object, size: int) -> list[SubGroup]:
@@ -102,14 +108,13 @@ def _segmented(owner: Object, pod: Object, size: int, segment: int) -> list[SubG
         # Where workers divide evenly, the leader comes on top in the first segment.
         return 0 if index == 0 else (index - 1 if even else index) // segment
 
-    template = (owner["spec"]["leaderWorkerTemplate"].get("workerTemplate") or {}).get("metadata") or {}
-    notes = {**(template.get("annotations") or {}), **{k: v for k, v in annotations_of(pod).items() if v}}
-    topology = segment_topology(notes, owner)
+    template = owner["spec"]["leaderWorkerTemplate"].get("workerTemplate") or {}
+    topology = segment_topology(worker_annotations(pod, template), owner)
     counts = [0] * (segment_of(size - 1) + 1)
     for index in range(size):
         counts[segment_of(index)] += 1
     groups = [SubGroup(f"segment-{index}", count, topology=topology) for index, count in enumerate(counts)]
-    place = segment_of(whole_number(labels_of(pod).get(_WORKER_INDEX), "worker index"))
+    place = segment_of(whole_number(labels_of(pod).get(WORKER_INDEX), "worker index"))
     own = [pod["metadata"]["name"]]
     if text(owner, "spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupPolicyType") == "LeaderExcluded":
         if not even:
