@@ -179,25 +179,29 @@ class Cluster:
         for index, each in enumerate(self.config.schedulers):
             by_default = replaced and not index
             if each == KAI:
-                schedulers.append(self._kai(by_default=by_default))
+                self._install_kai(by_default=by_default)
             else:
                 own = load_scheduler(each)
                 schedulers.append(OwnScheduler(self.store, self.clock, own, Pace.of(profile), by_default=by_default))
         self._schedulers = tuple(schedulers)
 
-    def _kai(self, *, by_default: bool) -> Runner:
-        """KAI with all that belongs to it; by default it takes the pods that name no scheduler, and only these."""
-        from ghostfleet.controllers.kai import KaiConfig, install_kinds
+    def _install_kai(self, *, by_default: bool) -> None:
+        """Have KAI with all that belongs to it; by default it takes the pods that name no scheduler, and only these."""
+        from ghostfleet.controllers.kai import install_kinds
+
+        install_kinds(self.store)
+        # Its kinds are served first.
+        self.clock.call_soon(self._start_kai, "default-scheduler" if by_default else "kai-scheduler")
+
+    def _start_kai(self, name: str) -> None:
+        from ghostfleet.controllers.kai import KaiConfig
         from ghostfleet.controllers.kai.part import KaiPart
         from ghostfleet.schedulers.kai.conf import SchedulerConfiguration
         from ghostfleet.schedulers.kai.runner import KaiScheduler
 
-        name = "default-scheduler" if by_default else "kai-scheduler"
-        install_kinds(self.store)
-        self._settle()
-        self._kai_part = KaiPart(self.api, self._profile, KaiConfig(scheduler_name=name))
+        self._kai = KaiPart(self.api, self._profile, KaiConfig(scheduler_name=name))
         config = SchedulerConfiguration(scheduler_name=name)
-        return KaiScheduler(self.store, self.clock, self._profile, config)
+        self._schedulers = (*self._schedulers, KaiScheduler(self.store, self.clock, self._profile, config))
 
     def _dispatcher_profile(self) -> Profile | None:
         if not self.config.dispatcher:

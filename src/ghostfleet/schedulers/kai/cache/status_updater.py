@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.kai.conditions import with_scheduling_condition
 from ghostfleet.controllers.kai.constants import POD_GROUPS
 from ghostfleet.controllers.pods import with_condition
 from ghostfleet.core.changes import Object
@@ -191,16 +192,14 @@ class StatusUpdater:
         before = group["metadata"].get("annotations") or {}
         notes = {name: value for name, value in before.items() if name not in told.annotations}
         notes |= {name: value for name, value in told.annotations.items() if value is not None}
-        status = group.get("status") or {}
-        conditions = status.get("schedulingConditions") or []
+        status: Object | None = None
         if told.message and not told.not_ready and not told.has_pods:
-            conditions = _with_scheduling_condition(conditions, told, rfc3339(self._store.clock.now()))
-        if notes == before and conditions == (status.get("schedulingConditions") or []):
+            now = rfc3339(self._store.clock.now())
+            status = with_scheduling_condition(group.get("status") or {}, told.message, _reasons(told.reasons), now=now)
+        if notes == before and status is None:
             return None
-        metadata = {**group["metadata"], "annotations": notes}
-        if conditions:
-            status = {**status, "schedulingConditions": conditions}
-        return {**group, "metadata": metadata, "status": status}
+        changed = {**group, "metadata": {**group["metadata"], "annotations": notes}}
+        return changed if status is None else {**changed, "status": status}
 
 
 def _said(pod: Object) -> str | None:
@@ -211,28 +210,14 @@ def _said(pod: Object) -> str | None:
     return None
 
 
-def _with_scheduling_condition(conditions: list[Object], told: JobStatus, now: str) -> list[Object]:
-    last = conditions[-1] if conditions else {}
+def _reasons(errors: Iterable[JobFitError]) -> list[Object]:
     reasons: list[Object] = []
-    for error in told.reasons:
+    for error in errors:
         reason: Object = {"reason": error.reason, "message": ", ".join(error.messages)}
         if error.details:
             reason["details"] = {"queueDetails": _queue_details(error.details)}
         reasons.append(reason)
-    if last.get("message") == told.message and last.get("reasons", []) == reasons:
-        return conditions
-    number = int(last.get("transitionID") or 0) + 1
-    condition = {
-        "type": "UnschedulableOnNodePool",
-        "nodePool": "default",
-        "reason": "Unschedulable",
-        "message": told.message,
-        "status": "True",
-        "transitionID": str(number),
-        "lastTransitionTime": now,
-        "reasons": reasons,
-    }
-    return [condition]
+    return reasons
 
 
 def _queue_details(details: Mapping[str, Any]) -> Object:
