@@ -29,13 +29,21 @@ class KaiLab:
     @classmethod
     def scheduled(cls, *, nodes: int = 2, gpus: int = 4, profile: str = "instant", seed: int = 0) -> KaiLab:
         """A cluster on which KAI schedules."""
+        config = ClusterConfig(nodes=nodes, gpus=gpus, profile=profile, schedulers=("kai",))
+        return cls.of(Cluster(config=config, seed=seed))
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> KaiLab:
+        """A cluster that was made elsewhere."""
         lab = cls.__new__(cls)
-        lab.cluster = Cluster(
-            config=ClusterConfig(nodes=nodes, gpus=gpus, profile=profile, schedulers=("kai",)), seed=seed
-        )
-        lab.store, lab.clock, lab.api = lab.cluster.store, lab.cluster.clock, lab.cluster.api
+        lab.cluster, lab.store, lab.clock, lab.api = cluster, cluster.store, cluster.clock, cluster.api
         lab.clock.settle()
         return lab
+
+    def apply_one_by_one(self, manifests: str) -> None:
+        """Create objects as kubectl does: what follows from one has happened before the next one comes."""
+        for each in load_documents(manifests):
+            self.apply(each.object)
 
     def queue(self, name: str, parent: str = "", gpus: float = 0, limit: float = -1) -> None:
         """A queue with so many GPUs of quota, and as much of everything else as there is."""

@@ -57,6 +57,16 @@ class ClusterConfig:
     ] = ()
     #: Whether the first of them stands in for the default scheduler and takes the pods that name no scheduler.
     replaces_default: bool = False
+    kai_profile: Annotated[str, Flag("Which version KAI decides like: v0.13 or latest.", metavar="v0.13|latest")] = (
+        "v0.13"
+    )
+    kai_policy: Annotated[
+        str,
+        Flag(
+            "Which nodes KAI takes: kai, any that fits; or prefer-consolidation, an empty one last.",
+            metavar="kai|prefer-consolidation",
+        ),
+    ] = "kai"
     scheduler_config: Annotated[Path | None, Flag("A KubeSchedulerConfiguration file.", file=True)] = None
     dispatcher: Annotated[
         str,
@@ -84,6 +94,7 @@ class ClusterConfig:
             "profile": self.profile,
             "schedulers": [*(["default-scheduler"] if "scheduler" not in self.without else []), *self.schedulers],
             "schedulerConfiguration": _text_of(config) if config is not None else None,
+            "kai": {"profile": self.kai_profile, "policy": self.kai_policy} if KAI in self.schedulers else None,
             "dispatcher": self.dispatcher,
             "stages": [str(each) for each in self.stages] if "stages" not in self.without else [],
             "commands": self.commands,
