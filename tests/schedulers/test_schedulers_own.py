@@ -88,7 +88,7 @@ def test_a_snapshot_shows_what_is_left_and_who_waits_in_order(lab: Any) -> None:
 @pytest.mark.parametrize(
     ("place", "why"),
     [
-        ("nothing", "expected path.py:Class"),
+        ("nothing", "expected kai or path.py:Class"),
         ("missing.py:Thing", "there is no file missing.py"),
         (f"{EXAMPLE}:Missing", "there is no class Missing"),
         (f"{EXAMPLE}:Bind", "cannot be made without arguments"),

@@ -1,4 +1,4 @@
-"""A cluster with KAI but for its scheduler, whose part a test plays by writing bind requests."""
+"""A cluster with KAI, or with KAI but for its scheduler, whose part a test plays by writing bind requests."""
 
 from __future__ import annotations
 
@@ -25,6 +25,42 @@ class KaiLab:
         self.clock.settle()
         self.part = KaiPart(self.api, load_profile(profile), config)
         self.clock.settle()
+
+    @classmethod
+    def scheduled(cls, *, nodes: int = 2, gpus: int = 4, profile: str = "instant", seed: int = 0) -> KaiLab:
+        """A cluster on which KAI schedules."""
+        config = ClusterConfig(nodes=nodes, gpus=gpus, profile=profile, schedulers=("kai",))
+        return cls.of(Cluster(config=config, seed=seed))
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> KaiLab:
+        """A cluster that was made elsewhere."""
+        lab = cls.__new__(cls)
+        lab.cluster, lab.store, lab.clock, lab.api = cluster, cluster.store, cluster.clock, cluster.api
+        lab.clock.settle()
+        return lab
+
+    def apply_one_by_one(self, manifests: str) -> None:
+        """Create objects as kubectl does: what follows from one has happened before the next one comes."""
+        for each in load_documents(manifests):
+            self.apply(each.object)
+
+    def queue(self, name: str, parent: str = "", gpus: float = 0, limit: float = -1) -> None:
+        """A queue with so many GPUs of quota, and as much of everything else as there is."""
+        free = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
+        resources = {"cpu": free, "memory": free, "gpu": {"quota": gpus, "limit": limit, "overQuotaWeight": 1}}
+        spec = {"resources": resources, **({"parentQueue": parent} if parent else {})}
+        self.apply({"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": name}, "spec": spec})
+
+    def running(self) -> list[str]:
+        """The names of the pods that run, in order."""
+        pods = self.store.list("pods")
+        return sorted(each["metadata"]["name"] for each in pods if each["status"]["phase"] == "Running")
+
+    def why(self, pod: str) -> str:
+        """Why a pod waits, as its condition says."""
+        conditions = self.get("pods", pod)["status"].get("conditions") or ()
+        return next((each["message"] for each in conditions if each["type"] == "PodScheduled"), "")
 
     def apply(self, *manifests: str | dict[str, Any], namespace: str = "default") -> list[dict[str, Any]]:
         """Create objects as a client does."""

@@ -12,7 +12,7 @@ from ghostfleet.api.builtin import load_registry
 from ghostfleet.api.conversion import storage_key
 from ghostfleet.api.defaults import apply_defaults, prepare_for_create
 from ghostfleet.api.verbs import Api
-from ghostfleet.cluster.config import ClusterConfig
+from ghostfleet.cluster.config import KAI, ClusterConfig
 from ghostfleet.controllers import kubeflow, runai
 from ghostfleet.controllers.awaiting import Awaiting
 from ghostfleet.controllers.bootstrap import announce, bootstrap
@@ -41,6 +41,7 @@ from ghostfleet.stages.settings import StageSettings
 if TYPE_CHECKING:
     from ghostfleet.dispatchers.mcad import Mcad
     from ghostfleet.schedulers.framework import Runner
+    from ghostfleet.schedulers.kai.conf import SchedulerConfiguration
 
 __all__ = ["Cluster", "add_nodes"]
 
@@ -147,7 +148,8 @@ class Cluster:
     def _runai(self) -> object:
         from ghostfleet.controllers.runai.part import RunaiPart
 
-        return RunaiPart(self.store, *self._pod_makers(), self._profile)
+        groups = not (self.config.replaces_default and self.config.schedulers[:1] == (KAI,))
+        return RunaiPart(self.store, *self._pod_makers(), self._profile, groups=groups)
 
     def _pod_makers(self) -> tuple[PodRoutes, PodCreator]:
         """What controllers that make pods share; without the workload controllers each has its own."""
@@ -176,13 +178,38 @@ class Cluster:
                     pace=Pace.of(profile),
                 )
             )
-        schedulers += [
-            OwnScheduler(
-                self.store, self.clock, load_scheduler(each), Pace.of(profile), by_default=replaced and not index
-            )
-            for index, each in enumerate(self.config.schedulers)
-        ]
+        for index, each in enumerate(self.config.schedulers):
+            by_default = replaced and not index
+            if each == KAI:
+                self._install_kai(by_default=by_default)
+            else:
+                own = load_scheduler(each)
+                schedulers.append(OwnScheduler(self.store, self.clock, own, Pace.of(profile), by_default=by_default))
         self._schedulers = tuple(schedulers)
+
+    def _install_kai(self, *, by_default: bool) -> None:
+        """Have KAI with all that belongs to it; by default it takes the pods that name no scheduler, and only these."""
+        from ghostfleet.controllers.kai import install_kinds
+        from ghostfleet.schedulers.kai.conf import POLICIES, PROFILES, SchedulerConfiguration
+
+        profile, policy = self.config.kai_profile, self.config.kai_policy
+        if profile not in PROFILES:
+            raise ValueError(f"KAI profile {profile!r}: expected {' or '.join(PROFILES)}")
+        if policy not in POLICIES:
+            raise ValueError(f"KAI policy {policy!r}: expected {' or '.join(POLICIES)}")
+        name = "default-scheduler" if by_default else "kai-scheduler"
+        install_kinds(self.store)
+        # Its kinds are served first.
+        config = SchedulerConfiguration(scheduler_name=name, profile=PROFILES[profile], policy=policy)
+        self.clock.call_soon(self._start_kai, config)
+
+    def _start_kai(self, config: SchedulerConfiguration) -> None:
+        from ghostfleet.controllers.kai import KaiConfig
+        from ghostfleet.controllers.kai.part import KaiPart
+        from ghostfleet.schedulers.kai.runner import KaiScheduler
+
+        self._kai = KaiPart(self.api, self._profile, KaiConfig(scheduler_name=config.scheduler_name))
+        self._schedulers = (*self._schedulers, KaiScheduler(self.store, self.clock, self._profile, config))
 
     def _dispatcher_profile(self) -> Profile | None:
         if not self.config.dispatcher:

@@ -7,6 +7,7 @@ from ghostfleet.controllers.kai.binder import Binder
 from ghostfleet.controllers.kai.constants import KaiConfig
 from ghostfleet.controllers.kai.grouping import PodGrouper
 from ghostfleet.controllers.kai.podgroups import PodGroupController
+from ghostfleet.controllers.kai.projects import ProjectQueues
 from ghostfleet.controllers.kai.queues import QueueController
 from ghostfleet.controllers.kai.reservation import ReservationProgram
 from ghostfleet.controllers.kai.webhooks import register_webhooks
@@ -28,4 +29,5 @@ class KaiPart:
             QueueController(store, profile),
             Binder(store, api.admission, profile, config),
             ReservationProgram(store),
+            ProjectQueues(store),
         )

@@ -18,7 +18,7 @@ from ghostfleet.core.profile import Profile
 from ghostfleet.core.ratelimit import ItemExponentialBackoff
 from ghostfleet.core.store import Store
 
-__all__ = ["PodGroupController", "is_preemptible"]
+__all__ = ["PodGroupController", "is_preemptible", "priority_of"]
 
 _CLASSES = "priorityclasses.scheduling.k8s.io"
 #: Published: pkg/common/podgroup/preemptible.go; groups of this priority and above are not preempted.
@@ -34,11 +34,17 @@ def is_preemptible(store: Store, pod_group: Object) -> bool:
     spec = pod_group.get("spec") or {}
     if spec.get("preemptibility"):
         return bool(spec["preemptibility"] == "preemptible")
+    return priority_of(store, pod_group) < _NON_PREEMPTIBLE
+
+
+def priority_of(store: Store, pod_group: Object) -> int:
+    """The priority of a pod group: of its class, else of the default one, else KAI's own."""
+    spec = pod_group.get("spec") or {}
     found = store.find(_CLASSES, "", spec.get("priorityClassName", ""))
     if found is None:
         found = next((each for each in store.list(_CLASSES) if each.get("globalDefault")), None)
     priority: int = found["value"] if found is not None else _USUAL_PRIORITY
-    return priority < _NON_PREEMPTIBLE
+    return priority
 
 
 class _Member(NamedTuple):

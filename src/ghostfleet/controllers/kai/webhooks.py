@@ -21,7 +21,7 @@ from ghostfleet.controllers.kai.constants import (
 )
 from ghostfleet.core.changes import Object
 
-__all__ = ["register_webhooks"]
+__all__ = ["gpu_request_problem", "register_webhooks"]
 
 _QUEUE_WEBHOOK = "queue-validation.kai.scheduler"
 _POD_GROUP_WEBHOOK = "podgroup-validation.kai.scheduler"
@@ -35,7 +35,7 @@ def register_webhooks(admission: Admission, config: KaiConfig) -> None:
 
     def pod(_old: Object | None, new: Object) -> Sequence[str]:
         if new["spec"].get("schedulerName") == config.scheduler_name and "annotations" in new["metadata"]:
-            _check(_POD_WEBHOOK, _gpu_request_problem(new))
+            _check(_POD_WEBHOOK, gpu_request_problem(new))
         return ()
 
     admission.add_validator(QUEUES, _queue)
@@ -78,7 +78,8 @@ def _sub_group_problem(sub_groups: Sequence[Object]) -> str:
     return ""
 
 
-def _gpu_request_problem(pod: Object) -> str:
+def gpu_request_problem(pod: Object) -> str:
+    """What is wrong with a pod's request for a part of a GPU; "" when nothing is."""
     annotations = pod["metadata"].get("annotations") or {}
     fraction, memory = annotations.get(GPU_FRACTION), annotations.get(GPU_MEMORY)
     devices = annotations.get(GPU_FRACTIONS_NUM_DEVICES)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 __all__ = [
     "ACTIONS",
     "KAI_POLICY",
+    "POLICIES",
     "PREFER_CONSOLIDATION",
     "PROFILES",
     "PluginOption",
@@ -25,6 +26,7 @@ __all__ = [
 
 KAI_POLICY = "kai"
 PREFER_CONSOLIDATION = "prefer-consolidation"
+POLICIES = (KAI_POLICY, PREFER_CONSOLIDATION)
 ACTIONS = ("allocate", "consolidation", "reclaim", "preempt", "stalegangeviction")
 
 _DEFAULT_PLUGINS = (
