@@ -15,6 +15,7 @@ from ghostfleet.cli import (
     agent,
     clean,
     config,
+    devices,
     doctor,
     down,
     explain,
@@ -56,6 +57,7 @@ app.command("doctor")(doctor.doctor)
 app.command("agent")(agent.agent)
 app.command("stress")(stress.stress)
 app.command("explain")(explain.explain)
+app.command("devices")(devices.devices)
 app.command("fidelity")(fidelity.fidelity)
 app.add_typer(nodes.app, name="nodes")
 app.add_typer(config.app, name="config")

@@ -29,6 +29,14 @@ class ClusterConfig:
     nodes: Annotated[int, Flag("Fake nodes to start with.", least=0)] = 0
     gpus: Annotated[int, Flag("GPUs of each of them.", least=0)] = 0
     gpu_product: Annotated[str, Flag("Which GPU it is.")] = "NVIDIA-H100-80GB-HBM3"
+    dra: Annotated[
+        str,
+        Flag(
+            "Offer the GPUs as DRA devices (8 a node unless --gpus says): nvidia, kwok, example, or a file.",
+            metavar="PROFILE",
+            completion="dra_profiles",
+        ),
+    ] = ""
     profile: Annotated[
         str,
         Flag(

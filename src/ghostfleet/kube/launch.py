@@ -20,6 +20,7 @@ from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.drive import nodes
 from ghostfleet.drive.access import Access
 from ghostfleet.drive.connection import Connection
+from ghostfleet.drive.devices import driver_of
 from ghostfleet.drive.interface import ConnectionFailed, Refused
 from ghostfleet.kube.arguments import ArgumentError, Arguments, parse_arguments
 from ghostfleet.kube.controlplane import ControlPlane, Ports, free_ports
@@ -175,8 +176,14 @@ class _Run:
 
     def _add_nodes(self) -> None:
         settings = self._settings
-        shape = NodeShape(count=settings.nodes, gpus=settings.gpus, gpu_product=settings.gpu_product, fake_taint=False)
-        nodes.add(self._connection, fake_nodes(shape), self._processes.check)
+        shape = NodeShape(
+            count=settings.nodes,
+            gpus=settings.gpus,
+            gpu_product=settings.gpu_product,
+            dra=settings.dra,
+            fake_taint=False,
+        )
+        nodes.add(self._connection, fake_nodes(shape), self._processes.check, driver_of(shape))
         if shape.count and "stages" not in settings.without:
             self._wait_for("the nodes", lambda: all(map(_is_ready, self._connection.items("/api/v1/nodes"))))
 

@@ -72,9 +72,20 @@ def check(settings: LaunchConfig) -> WallClock:
         raise LaunchError(f"--commands {settings.commands}: expected one of {', '.join(COMMANDS)}")
     if settings.profile not in profile_names():
         raise LaunchError(f"--profile {settings.profile}: expected one of {', '.join(profile_names())}")
+    if settings.dra:
+        _check_driver(settings.dra)
     if settings.dispatcher:
         _check_dispatcher(settings.dispatcher)
     return clock
+
+
+def _check_driver(profile: str) -> None:
+    from ghostfleet.stages.dradrivers import find_profile
+
+    try:
+        find_profile(profile).classes()
+    except ValueError as error:
+        raise LaunchError(f"--dra: {error}") from None
 
 
 def _check_dispatcher(dispatcher: str) -> None:

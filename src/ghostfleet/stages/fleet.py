@@ -20,6 +20,7 @@ from ghostfleet.stages.applied import AppliedStages
 from ghostfleet.stages.behaviour import Behaviour
 from ghostfleet.stages.capacity import Capacity
 from ghostfleet.stages.catalogue import StageSet, join, load_stages
+from ghostfleet.stages.claims import PreparedClaims
 from ghostfleet.stages.controller import StageController
 from ghostfleet.stages.devices import Devices
 from ghostfleet.stages.funcmap import FuncMap
@@ -61,7 +62,8 @@ class Fleet:
         Devices(store)
         funcmap = FuncMap(clock, self._addresses, self._nodes.node, f"v{settings.compatibility}.0")
         behaviour = Behaviour(store, streams.seed, self._warn, commands=settings.commands)
-        self._pods = PodRules(store, settings, self._nodes, self._addresses, capacity, behaviour, recorder)
+        claims = PreparedClaims(store, self._look_at_pod, recorder)
+        self._pods = PodRules(store, settings, self._nodes, self._addresses, capacity, behaviour, claims, recorder)
         Readiness(store, self._pods.may_play)
         runner = StageRunner(api, funcmap, recorder)
         rng = streams.stream("stages")
@@ -112,6 +114,9 @@ class Fleet:
         if not self.settings.heartbeats:
             chosen = [stage for stage in chosen if not stage.name.startswith(_HEARTBEAT)]
         return chosen
+
+    def _look_at_pod(self, namespace: str, name: str) -> None:
+        self.controller.note("v1", "Pod", namespace, name)
 
     def _apply(self, applied: list[Stage]) -> None:
         self._applied = applied

@@ -3,7 +3,7 @@
 A node is *managed* if it is one of the fleet's, and alive until it fails: by `fail`, or by the annotation
 `ghostfleet.dev/failed: "true"`, which a stage can set as well as a user. A node that failed is silent: it renews no
 lease, and nothing happens to it or to the pods on it until it recovers. A pod is played on a managed node that is
-alive; when it comes there it must fit, or it is rejected.
+alive; when it comes there it must fit, or it is rejected, and it waits for devices that it has claims on.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.stages.addresses import Addresses
 from ghostfleet.stages.behaviour import Behaviour
 from ghostfleet.stages.capacity import REASON, Capacity, Rejection
+from ghostfleet.stages.claims import PreparedClaims
 from ghostfleet.stages.controller import KindRules, StageController
 from ghostfleet.stages.leases import Leases
 from ghostfleet.stages.lifecycle import Transition
@@ -120,6 +121,7 @@ class PodRules(KindRules):
         addresses: Addresses,
         capacity: Capacity,
         behaviour: Behaviour,
+        claims: PreparedClaims,
         recorder: EventSink | None,
     ) -> None:
         self._store = store
@@ -131,6 +133,7 @@ class PodRules(KindRules):
         self._capacity = capacity
         self._recorder = recorder
         self._behaviour = behaviour
+        self._claims = claims
 
     def concerns(self, obj: Object) -> bool:
         return bool(obj["spec"].get("nodeName"))
@@ -172,6 +175,8 @@ class PodRules(KindRules):
             return False
         metadata = obj["metadata"]
         if ("annotations" in metadata or self._labels_matter) and self._disregards(obj):
+            return False
+        if "resourceClaims" in obj["spec"] and not self._claims.are_ready(obj):
             return False
         key = (metadata["namespace"], metadata["name"])
         return not self._checks or key in self._capacity.admitted or self._fits(key, obj, node)

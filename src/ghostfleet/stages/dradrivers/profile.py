@@ -16,7 +16,7 @@ from ghostfleet.languages.gotemplate import Template, compile_template
 from ghostfleet.stages.dradrivers.nvidia import nvidia_classes, nvidia_slices
 from ghostfleet.stages.dradrivers.slices import Object, device_class, device_uuid, resource_slice, string, version
 
-__all__ = ["DriverProfile", "find_profile"]
+__all__ = ["DriverProfile", "built_in_profiles", "find_profile"]
 
 _KWOK, _EXAMPLE = "cl2-gpu.kwok.x-k8s.io", "gpu.example.com"
 _KINDS = ("ResourceSlice", "DeviceClass")
@@ -84,6 +84,11 @@ _BUILT_IN = {
 }
 
 
+def built_in_profiles() -> list[str]:
+    """The names of profiles that need no file."""
+    return sorted(_BUILT_IN)
+
+
 def find_profile(name: str) -> DriverProfile:
     """The profile of this name, or in this file; a ValueError in one line if there is none."""
     if name in _BUILT_IN:
@@ -92,7 +97,7 @@ def find_profile(name: str) -> DriverProfile:
     try:
         template = compile_template(path.read_text())
     except OSError as error:
-        known = ", ".join(sorted(_BUILT_IN))
+        known = ", ".join(built_in_profiles())
         raise ValueError(f"no DRA profile {name!r}: expected {known}, or a file ({error.strerror})") from None
     except (Unsupported, UnicodeDecodeError) as error:
         raise ValueError(f"{name}: not a Go template of manifests: {error}") from None
