@@ -78,7 +78,7 @@ class Documents:
     def _resources(self, request: Request, group: str, version: str) -> Answer | None:
         known = self.discovery.groups.get(group)
         if known is not None and not known.custom:
-            check_route(request.accept, (JSON, YAML, PROTOBUF))
+            check_route(request.accept)
         return self._found(request, self.discovery.resources(group, version))
 
     def _aggregated(self, request: Request, *, core: bool) -> Answer | None:
