@@ -6,9 +6,10 @@
     python tools/record --bin-dir DIR stages              with other programs
     python tools/record --kubeconfig FILE patches         on a control plane that runs already
 
-Every topic that needs a control plane gets one of its own, on free ports of this machine; DIR holds etcd, kube-apiserver,
-kube-controller-manager, kube-scheduler, kwok and kubectl. With --kubeconfig the control plane must be empty, without other controllers
-than those of `controlplane.py`. `facts`, `tables` and `wireforms` need a Go toolchain and no control plane.
+Every topic that needs a control plane gets one of its own, on free ports of this machine; DIR holds etcd,
+kube-apiserver, kube-controller-manager, kube-scheduler, kwok and kubectl. With --kubeconfig the control plane must be
+empty, without other controllers than those of `controlplane.py`. `facts`, `tables` and `wireforms` need a Go toolchain
+and no control plane.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a real API server says about definitions and makes of custom objects: `tests/api/customs/*.json`.
 
-Recording asks again what the files ask: definitions to create or to put in the place of another one, objects to create or
-update, and updates of objects that were stored before their schema was tightened.
+Recording asks again what the files ask: definitions to create or to put in the place of another one, objects to create
+or update, and updates of objects that were stored before their schema was tightened.
 """
 
 from __future__ import annotations

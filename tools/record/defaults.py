@@ -1,7 +1,7 @@
 """What a real API server makes of new manifests: `tests/api/defaults/*.output.yaml`, one for each input beside it.
 
-Left out is what differs from run to run and what comes from elsewhere: addresses and ports of services, the taint of a new
-node, the volume with a service account's token, the user who asks for a certificate.
+Left out is what differs from run to run and what comes from elsewhere: addresses and ports of services, the taint of a
+new node, the volume with a service account's token, the user who asks for a certificate.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What the languages of stages answer in Go: gojq, text/template with sprig, cel-go and sigs.k8s.io/yaml as KWOK uses them.
+"""The languages of stages in Go: gojq, text/template with sprig, cel-go and sigs.k8s.io/yaml, as KWOK uses them.
 
-The *facts* (`tests/languages/facts/<language>.jsonl`) hold a question a line, and its answer. The first line says what the
-questions are about and which versions answered. Recording asks the same questions again; a question is added by a line
-with nothing but its `text`. The engines are built from `engines/`, which needs a Go toolchain.
+The *facts* (`tests/languages/facts/<language>.jsonl`) hold a question a line, and its answer. The first line says what
+the questions are about and which versions answered. Recording asks the same questions again; a question is added by a
+line with nothing but its `text`. The engines are built from `engines/`, which needs a Go toolchain.
 """
 
 from __future__ import annotations

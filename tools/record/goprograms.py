@@ -1,4 +1,4 @@
-"""Programs in Go that answer questions: each line of their input is a question, each line of their output the answer."""
+"""Programs in Go that answer questions: each line of their input is one, each line of their output its answer."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a real kube-scheduler does in the scenarios of `tests/schedulers/golden/scenarios.json`.
 
-A scenario is a small cluster and one pod; kube-scheduler runs with `configuration.yaml` beside it. What is asked stays as the file
-has it; the answers are the node or the message, the scores, the nomination, the victims and the events.
+A scenario is a small cluster and one pod; kube-scheduler runs with `configuration.yaml` beside it. What is asked stays
+as the file has it; the answers are the node or the message, the scores, the nomination, the victims and the events.
 """
 
 from __future__ import annotations

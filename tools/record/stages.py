@@ -1,7 +1,7 @@
 """What objects go through with the real kwok, for the cases in `tests/stages/kwok`.
 
-Each case has a kwok of its own, which gets the case's stages as its configuration. After each step the objects are left alone
-until none has changed for a while; then a watch from before the case tells all that happened to them.
+Each case has a kwok of its own, which gets the case's stages as its configuration. After each step the objects are left
+alone until none has changed for a while; then a watch from before the case tells all that happened to them.
 """
 
 from __future__ import annotations

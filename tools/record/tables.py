@@ -1,7 +1,7 @@
 """How Kubernetes' own printers show objects in tables: `tests/server/tables/golden/*.json`.
 
-Recording prints the objects of the files again, as old as they were at the time `now` of their case. `columns.json` holds name, type,
-format and priority of every column by resource and version.
+Recording prints the objects of the files again, as old as they were at the time `now` of their case. `columns.json`
+holds name, type, format and priority of every column by resource and version.
 """
 
 from __future__ import annotations

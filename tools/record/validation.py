@@ -1,6 +1,6 @@
 """What a real API server says about bad manifests: `tests/api/validation/*.json`.
 
-Recording asks again what the files ask; what is asked is described in `tests/api/test_validation_golden.py`. `bases.json` and
+Recording asks again what the files ask, as `tests/api/test_validation_golden.py` describes it. `bases.json` and
 `accepted.json` hold objects that the server must take.
 """
 

@@ -1,7 +1,7 @@
 """Protobuf: how Kubernetes' own packages encode objects, and whether they read a document as we encode it.
 
-`tests/server/protobuf_cases.json` holds objects and their encodings. `gnostic_case.json` holds an OpenAPI document and our own
-encoding of it (a document has more than one), from which gnostic must read the same as from the document.
+`tests/server/protobuf_cases.json` holds objects and their encodings. `gnostic_case.json` holds an OpenAPI document and
+our own encoding of it (a document has more than one), from which gnostic must read the same as from the document.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class Types:
             self._join(name)
 
     def mark_omissions(self, omissions: dict[str, set[str]]) -> None:
-        """Say of scalar fields, and of lists and maps that are required, whether they are left out when they are zero."""
+        """Say of scalar fields, and of required lists and maps, whether they are left out when they are zero."""
         for name, fact in self.facts.items():
             required = fact.get("required", ())
             for field in self._omitted(name, omissions) & fact.get("fields", {}).keys():

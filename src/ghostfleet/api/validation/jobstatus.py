@@ -7,10 +7,12 @@ in the way of other changes. *Finished* is a Job with the condition Complete or 
 from __future__ import annotations
 
 from ghostfleet.api.validation.checks import Errors, Object, WithoutValue, non_negative
+from ghostfleet.api.validation.structs import Layout, Shown, shown
 from ghostfleet.core.errors import FieldError
 
 __all__ = ["job_status"]
 
+_UNCOUNTED: Layout = (("Succeeded", "succeeded", None), ("Failed", "failed", None))
 _COUNTERS = ("active", "succeeded", "failed", "ready", "terminating")
 
 
@@ -44,14 +46,16 @@ def job_status(errors: Errors, new: Object, old: Object) -> None:
     for counter in _COUNTERS:
         non_negative(errors, f"status.{counter}", status.fields.get(counter))
     _uncounted(errors, status.uncounted)
-    _contradictions(errors, status, turned)
+    _exclusions(errors, status, turned)
     _times(errors, status, changed, turned)
+    _announcements(errors, status, turned)
     _finished(errors, spec, status, changed, before)
     _indexes(errors, spec, status, changed)
     if changed & {"ready", "active"} and status.count("ready") > status.count("active"):
         errors.append(
             FieldError.invalid("status.ready", status.count("ready"), "cannot set more ready pods than active")
         )
+    _criteria(errors, status)
     _past(errors, spec, status, before)
 
 
@@ -67,22 +71,29 @@ def _uncounted(errors: Errors, pods: Object) -> None:
             seen.add(uid)
 
 
-def _contradictions(errors: Errors, status: _Status, turned: set[str]) -> None:
-    """Conditions that exclude each other, and those that need another."""
-    complete, failed = "Complete" in status.true, "Failed" in status.true
-    target, met = "FailureTarget" in status.true, "SuccessCriteriaMet" in status.true
-    if turned & {"Complete", "Failed"} and complete and failed:
+def _exclusions(errors: Errors, status: _Status, turned: set[str]) -> None:
+    if "Complete" not in status.true:
+        return
+    if turned & {"Complete", "Failed"} and "Failed" in status.true:
         _condition(errors, "cannot set Complete=True and Failed=true conditions")
-    if turned & {"Complete", "FailureTarget"} and complete and target:
+    if turned & {"Complete", "FailureTarget"} and "FailureTarget" in status.true:
         _condition(errors, "cannot set Complete=True and FailureTarget=true conditions")
-    if "Failed" in turned and failed and not target:
+
+
+def _announcements(errors: Errors, status: _Status, turned: set[str]) -> None:
+    """A Job's end is announced before all its pods are gone, and stays announced."""
+    if "Failed" in turned & status.true and "FailureTarget" not in status.true:
         _condition(errors, "cannot set Failed=True condition without the FailureTarget=true condition")
-    if turned & {"Complete", "SuccessCriteriaMet"} and complete and not met:
+    complete = "Complete" in status.true and bool(turned & {"Complete", "SuccessCriteriaMet"})
+    if complete and "SuccessCriteriaMet" not in status.true:
         _condition(errors, "cannot set Complete=True condition without the SuccessCriteriaMet=true condition")
-    if met and failed:
-        _condition(errors, "cannot set SuccessCriteriaMet=True and Failed=true conditions")
-    if met and target:
-        _condition(errors, "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions")
+
+
+def _criteria(errors: Errors, status: _Status) -> None:
+    if "SuccessCriteriaMet" in status.true:
+        for other in ("Failed", "FailureTarget"):
+            if other in status.true:
+                _condition(errors, f"cannot set SuccessCriteriaMet=True and {other}=true conditions")
 
 
 def _condition(errors: Errors, why: str) -> None:
@@ -114,8 +125,8 @@ def _finished(errors: Errors, spec: Object, status: _Status, changed: set[str], 
     if (ended or "startTime" in changed) and not never_began and not status.fields.get("startTime"):
         errors.append(FieldError.required("status.startTime", "startTime is required for finished job"))
     if (ended or "uncountedTerminatedPods" in changed) and any(status.uncounted.values()):
-        place = "status.uncountedTerminatedPods"
-        errors.append(FieldError.invalid(place, status.uncounted, "must be empty for finished job"))
+        pods = shown(status.uncounted, _UNCOUNTED)
+        errors.append(Shown("Invalid value", "status.uncountedTerminatedPods", pods, "must be empty for finished job"))
     if (ended or "terminating" in changed) and status.count("terminating") > 0:
         why = "terminating>0 is invalid for finished job"
         errors.append(FieldError.invalid("status.terminating", status.count("terminating"), why))
