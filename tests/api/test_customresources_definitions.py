@@ -15,7 +15,7 @@ import pytest
 from ghostfleet.api import customresources
 from ghostfleet.api.defaults import apply_defaults
 
-CASES = orjson.loads((Path(__file__).parent / "customresources" / "definitions.json").read_bytes())
+CASES = orjson.loads((Path(__file__).parent / "customresources" / "definitions.json").read_bytes())["cases"]
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 IDENTITY = {"uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z", "generation": 1}
 

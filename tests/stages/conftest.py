@@ -88,6 +88,11 @@ class World:
         namespace = "default" if resource.namespaced else ""
         self.api.patch(resource, version, namespace, name, "merge", patch, WriteOptions(), subresource)
 
+    def bind(self, name: str, node: str) -> None:
+        resource, version = self._of({"apiVersion": "v1", "kind": "Pod"})
+        binding = {"metadata": {"name": name}, "target": {"kind": "Node", "name": node}}
+        self.api.create(resource, version, "default", binding, WriteOptions(), name=name, subresource="binding")
+
     def _of(self, obj: Object) -> Any:
         found = self.api.registry.of_kind(obj["apiVersion"], obj["kind"])
         assert found is not None, obj

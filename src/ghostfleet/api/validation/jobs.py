@@ -16,6 +16,7 @@ from ghostfleet.api.validation.checks import (
     non_negative,
     qualified_name,
 )
+from ghostfleet.api.validation.jobstatus import job_status
 from ghostfleet.api.validation.pods.spec import pod_template
 from ghostfleet.api.validation.rules import Rules
 from ghostfleet.api.validation.structs import Layout, Shown, shown
@@ -335,28 +336,6 @@ def _with_resources(old: Object, new: Object) -> Object:
     return spec
 
 
-def _job_status(errors: Errors, new: Object, old: Object) -> None:
-    found, before = new.get("status") or {}, old.get("status") or {}
-    for counter in ("active", "succeeded", "failed", "ready", "terminating"):
-        non_negative(errors, f"status.{counter}", found.get(counter))
-    for counter in ("failed", "succeeded"):
-        if found.get(counter, 0) < before.get(counter, 0):
-            why = f"cannot decrease the {counter} counter"
-            errors.append(FieldError.invalid(f"status.{counter}", found.get(counter, 0), why))
-    after, earlier = _true_conditions(found), _true_conditions(before)
-    if {"Complete", "Failed"} <= after and not {"Complete", "Failed"} <= earlier:
-        why = "cannot set Complete=True and Failed=true conditions"
-        errors.append(WithoutValue("Invalid value", "status.conditions", None, why))
-    for lost in ("Failed", "Complete", "FailureTarget"):
-        if lost in earlier and lost not in after:
-            why = f"cannot disable the terminal {lost}=True condition"
-            errors.append(WithoutValue("Invalid value", "status.conditions", None, why))
-
-
-def _true_conditions(status: Object) -> set[str]:
-    return {one.get("type", "") for one in status.get("conditions") or () if one.get("status") == "True"}
-
-
 RULES: dict[str, Rules] = {
-    "jobs.batch": Rules(_job, update=_job_update, again_on_update=False, status=_job_status),
+    "jobs.batch": Rules(_job, update=_job_update, again_on_update=False, status=job_status),
 }
