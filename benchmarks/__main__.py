@@ -21,10 +21,12 @@ _ALL = (
     "stages",
     "scheduling",
     "dra",
+    "kai",
     "jobs",
     "fleet",
     "mcad",
     "served_fleet",
+    "churn",
 )
 #: Those that take minutes and need more than this package; they run when they are named.
 _NAMED = ("side_by_side",)

@@ -13,6 +13,7 @@ __all__ = ["run"]
 
 _PODS = 10_000
 _TIMES = 5
+_PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 
 def run() -> Iterator[Figure]:
@@ -25,3 +26,8 @@ def run() -> Iterator[Figure]:
             took = run_client(place, do="list", count=_PODS, times=_TIMES)["seconds"] * 1e3
         how = "HTTPS" if tls else "HTTP"
         yield Figure(f"LIST of {_PODS:,} pods over {how}", took, "ms", dumped, None if tls else at_most(150))
+    with cluster(tls=False) as place:
+        found = run_client(place, do="list", count=_PODS, times=_TIMES, accept=_PROTOBUF)
+    # The first list writes the messages, later ones find most of them written.
+    yield Figure(f"first LIST of {_PODS:,} pods in protobuf over HTTP", found["first"] * 1e3, "ms", dumped)
+    yield Figure(f"LIST of {_PODS:,} pods in protobuf over HTTP", found["seconds"] * 1e3, "ms", dumped, at_most(150))

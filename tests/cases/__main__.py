@@ -10,7 +10,7 @@ import importlib
 import sys
 from pathlib import Path
 
-KINDS = ("dra",)
+KINDS = ("dra", "kai")
 
 
 def main(arguments: list[str]) -> int:
@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> int:
                 passed += not problems
                 failed += [f"{name}: {problem}" for problem in problems]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            print(f"{path}: {error!r}: expected cases of {arguments[0]}, one JSON document a line", file=sys.stderr)
+            print(f"{path}: {error!r}: expected cases of {arguments[0]}", file=sys.stderr)
             return 2
     names = {line.partition(": ")[0] for line in failed}
     print(f"{passed} passed, {len(names)} failed")

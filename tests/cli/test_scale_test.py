@@ -48,6 +48,27 @@ def test_a_scale_test_ends_with_a_table_of_phases_and_the_path_of_the_report(her
     assert len(submissions(out)) == 5
 
 
+def test_json_has_the_figures_what_held_things_up_and_all_that_made_the_run(here, tmp_path):
+    out = tmp_path / "out"
+    text = here(*VIRTUAL, "-t", "job", "-n", "40", "-g", "3", "--runtime", "30s", "-o", str(out), "--json")
+    told = json.loads(text[text.index("{") :])
+    used, broken, waited = (told["figures"][name] for name in ("utilisation", "fragmentation", "waiting"))
+    # Nodes of eight GPUs take two pods of three each: two GPUs are left over on each of the four.
+    assert (used["peakGpus"], used["peakOfGpus"], used["peak"]) == (24, 32, 0.75)
+    assert (broken["request"], broken["worstStrandedGpus"]) == (3, 8)
+    assert (broken["atPeakUse"], broken["worstLargestFreeBlock"]) == (1.0, 2)
+    assert (waited["placed"], waited["notPlaced"], waited["max"]) == (40, 0, 120.0)
+    assert told["limits"][0] == {
+        "component": "Nodes",
+        "limit": "room for pods",
+        "seconds": 120.0,
+        "detail": "up to 32 pods at once",
+    }
+    assert told["modelledLimits"] is True
+    assert (told["run"]["seed"], told["run"]["cluster"]["stages"]) == (0, ["fast"])
+    assert json.loads((out / "run.json").read_text())["figures"] == told["figures"]
+
+
 def test_a_scale_test_whose_work_can_never_be_placed_fails(here, tmp_path):
     said = here(*VIRTUAL, "-n", "2", "-g", "9", "-o", str(tmp_path / "out"), code=1)
     assert "gave up: nothing changed any more, and 2 workloads had not ended" in said

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from ghostfleet.core import changes
 from ghostfleet.core.changes import Event
 from ghostfleet.core.clock import VirtualClock
 from ghostfleet.core.errors import ApiError
@@ -89,17 +90,67 @@ def test_a_watch_from_before_the_history_is_gone(store: Store) -> None:
     assert len(told(Watch(store, "configmaps", since=10))) == 50
 
 
-def test_a_reader_too_slow_for_its_buffer_is_cut_off(store: Store) -> None:
+@pytest.mark.replaces
+def test_many_busy_resources_keep_less_history_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, "ALL_HISTORIES", 10)
+    store = Store(VirtualClock(), history=4)
+    for number in range(6):
+        store.create("configmaps", config(f"c{number}"))
+    store.create("secrets", config("s"))
+    for number in range(6):
+        store.create("services", config(f"s{number}"))
+    with pytest.raises(ApiError, match=r"too old resource version: 2 \("):
+        Watch(store, "configmaps", since=2)
+    assert told(Watch(store, "configmaps", since=3)) == [("ADDED", "c3"), ("ADDED", "c4"), ("ADDED", "c5")]
+    assert told(Watch(store, "services", since=9)) == [("ADDED", f"s{number}") for number in range(2, 6)]
+    for number in range(20):
+        store.create("services", config(f"t{number}"))
+    # One that is quiet can be watched from its last change on, whatever others do.
+    assert told(Watch(store, "secrets", since=7)) == []
+    assert told(Watch(store, "configmaps", since=6)) == []
+
+
+def test_a_reader_too_slow_for_its_buffer_misses_nothing_that_the_history_has(store: Store) -> None:
+    watch = Watch(store, "configmaps", matches=is_red, capacity=3)
+    for number in range(40):
+        store.create("configmaps", config(f"c{number}", color="red" if number % 3 else "blue"))
+    seen: list[tuple[str, str]] = []
+    while some := told(watch):
+        assert len(some) <= 3, "no more is held for it than its buffer"
+        seen += some
+    assert seen == [("ADDED", f"c{number}") for number in range(40) if number % 3]
+    store.create("configmaps", config("last", color="red"))
+    assert told(watch) == [("ADDED", "last")]
+
+
+def test_a_reader_too_slow_for_the_history_is_cut_off(store: Store) -> None:
     watch = Watch(store, "configmaps", capacity=3)
     woken: list[bool] = []
     watch.wake = lambda: woken.append(True)
-    for number in range(10):
+    for number in range(60):
         store.create("configmaps", config(f"c{number}"))
+    assert told(watch) == [("ADDED", "c0"), ("ADDED", "c1"), ("ADDED", "c2")]
+    assert not watch.closed
+    assert watch.drain() == []
     assert watch.closed
     assert watch.error is not None
-    assert watch.error.code == 410
-    assert watch.drain() == []
+    assert (watch.error.code, watch.error.message) == (410, "too old resource version: 3 (11)")
     assert len(woken) == 2, "once for the first event, once for the end"
+
+
+def test_bytes_of_old_events_are_not_kept_for_late_readers() -> None:
+    store = Store(VirtualClock())
+    late, prompt = Watch(store, "configmaps", capacity=5000), Watch(store, "configmaps")
+    encoded: list[int] = []
+    for number in range(3000):
+        store.create("configmaps", config(f"c{number}"))
+        for event in prompt.drain():
+            event.line("v1", lambda event: encoded.append(event.revision) or b"line")
+    assert len(encoded) == 3000
+    for event in late.drain():
+        event.line("v1", lambda event: encoded.append(event.revision) or b"line")
+    assert encoded[3000] == 1, "the oldest was encoded anew"
+    assert len(encoded) < 6000, "the newest were not"
 
 
 def test_a_closed_watch_hears_nothing_more(store: Store) -> None:

@@ -21,7 +21,8 @@ TOKEN = "a-token"
 def served(tmp_path):
     """The kubeconfig of a cluster that is served on a clock ten times as fast as real time."""
     clock = WallClock(10.0)
-    server = HttpServer(App(Cluster(clock, ClusterConfig()).api, Authenticator(TOKEN), profile="instant"), clock=clock)
+    cluster = Cluster(clock, ClusterConfig())
+    server = HttpServer(App(cluster.api, Authenticator(TOKEN), about=cluster.about), clock=clock)
     ready = threading.Event()
     thread = threading.Thread(target=server.run, args=(lambda _url: ready.set(),))
     thread.start()

@@ -58,3 +58,15 @@ def test_nothing_at_once_is_done_at_once():
         return await Joined(clock, [])
 
     assert play(clock, tool()) == []
+
+
+def test_what_waits_for_nothing_lets_no_time_pass():
+    clock = VirtualClock()
+    begin = clock.now()
+    clock.call_later(3600 * SECOND, lambda: None)
+
+    async def tool():
+        return clock.now()
+
+    assert play(clock, tool()) == begin
+    assert clock.now() == begin

@@ -123,10 +123,15 @@ class Kubectl:
         return started
 
     def _watches(self, resource: str) -> int:
-        """How many watches of a resource were ever opened."""
-        counted = f'apiserver_request_total{{verb="watch",resource="{resource}",code="200"}} '
+        """How many watches of a resource were ever opened: those that have ended, and those that go on."""
+        counted = ("apiserver_request_total{", "apiserver_longrunning_requests{")
+        labels = (f'resource="{resource}"', 'verb="WATCH"')
         lines = self("get", "--raw", "/metrics").splitlines()
-        return sum(int(line.removeprefix(counted)) for line in lines if line.startswith(counted))
+        return sum(
+            int(line.rpartition(" ")[2])
+            for line in lines
+            if line.startswith(counted) and all(label in line for label in labels)
+        )
 
     def needs(self, minor: int, what: str) -> None:
         """Skip the scenario for a client that does not have this yet."""

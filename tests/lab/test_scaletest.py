@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from ghostfleet import __version__
 from ghostfleet.core.clock import EPOCH, SECOND
 from ghostfleet.core.timestamps import parse_rfc3339
 from ghostfleet.lab.errors import LabError
@@ -71,8 +72,49 @@ def test_the_same_test_gives_the_same_bytes(make_fleet, directory):
     for _ in range(2):
         directory.clear()
         make_fleet().test(directory, plan)
-        texts.append((directory.path / "sampled.json").read_bytes())
+        texts.append(
+            [(directory.path / name).read_bytes() for name in ("sampled.json", "gpus.jsonl", "timeline.jsonl")]
+        )
     assert texts[0] == texts[1]
+
+
+def test_a_run_knows_which_limits_held_it_up(make_fleet, directory):
+    make_fleet(nodes=8, profile="kubernetes").test(directory, Plan(count=200, type="job", processes=200))
+    run = directory.run()
+    assert run is not None
+    worst = run.limits[0]
+    # Each Job takes a few requests of the controller, which may send 20 a second.
+    assert (worst["component"], worst["limit"]) == ("Job controller", "20 requests/s")
+    assert 200 / 20 < worst["seconds"] < 3 * 60
+    assert worst["waits"] > 200
+    assert all(each["seconds"] > 0 for each in run.limits)
+
+
+def test_components_without_limits_hold_nothing_up(make_fleet, directory):
+    make_fleet(profile="instant").test(directory, Plan(count=8, type="job"))
+    assert directory.run().limits == []
+
+
+def test_pods_that_share_the_work_of_their_node_are_told(make_fleet, directory):
+    make_fleet(nodes=1, gpus=8, profile="instant", stages=("kind",)).test(directory, Plan(count=4, type="job"))
+    assert [each["component"] for each in directory.run().limits] == ["Nodes"]
+
+
+def test_a_run_knows_all_that_made_it(make_fleet, directory, tmp_path):
+    config = tmp_path / "scheduler.yaml"
+    config.write_text("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n")
+    fleet = make_fleet(scheduler_config=config, dispatcher="mcad-1.32", stages=("general",))
+    fleet.test(directory, Plan(count=1, type="job", seed=3))
+    run = directory.run()
+    assert (run.seed, run.version) == (3, __version__)
+    made = {name: run.cluster[name] for name in ("profile", "schedulers", "dispatcher", "stages")}
+    assert made == {
+        "profile": "instant",
+        "schedulers": ["default-scheduler"],
+        "dispatcher": "mcad-1.32",
+        "stages": ["general"],
+    }
+    assert run.cluster["schedulerConfiguration"] == {"file": str(config), "text": config.read_text()}
 
 
 def test_a_test_gives_up_when_nothing_changes_any_more(make_fleet, directory):
@@ -102,13 +144,13 @@ def test_evictions_are_marked(make_fleet, directory, template):
     low = Plan(count=1, template=template(pod.replace("PRIORITY", "")))
     high = template(pod.replace("PRIORITY", "priorityClassName: system-cluster-critical\n  "), "high.yaml")
     from ghostfleet.lab.directory import RunDirectory
-    from ghostfleet.lab.recorder import Recorder
+    from ghostfleet.lab.recorder import TimelineRecorder
 
     async def work():
         from ghostfleet.lab.submit import Submitter, prepare
 
         run = await prepare(fleet.cluster, directory, low)
-        recorder = Recorder(fleet.cluster, run.run, low.workloads())
+        recorder = TimelineRecorder(fleet.cluster, run.run, low.workloads())
         await recorder.start()
         await Submitter(fleet.cluster, directory, run).submit()
         await fleet.cluster.sleep(SECOND)
@@ -181,7 +223,7 @@ def test_pods_that_were_cleared_away_are_told_from_their_marks(fleet, directory)
     assert fleet.names("pods") == []
     fleet.cluster.run(sample(fleet.cluster, directory, {"": workload_type("job")}))
     for one, other in zip(before, directory.samples(), strict=True):
-        kept = {key: value for key, value in one.items() if key not in ("node", "firstPodRunningTimestamp")}
+        kept = {key: value for key, value in one.items() if key not in ("node", "firstPodRunningTimestamp", "gpuHolds")}
         assert {key: other.get(key) for key in kept} == kept
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from ghostfleet.api.deviceselectors import DeviceSelector, DeviceView
 from ghostfleet.languages.budget import BUDGET, LONGEST_EXPRESSION, LONGEST_TEMPLATE, STEPS, BudgetExceeded
 from ghostfleet.languages.cel import compile_cel
 from ghostfleet.languages.errors import EvaluationError, Unsupported
@@ -279,6 +280,18 @@ def test_aliases_that_stand_for_gigabytes_are_not_followed():
     long = 'a: &a {{ repeat 90000 "x" }}\nb: [{{ range until 500 }}*a, {{ end }}]'
     with pytest.raises(EvaluationError, match="excessive aliasing"):
         render_yaml(compile_template(long), {})
+
+
+def test_outside_of_evaluations_there_is_no_limit():
+    """Device selectors count in a way of their own, with the same functions."""
+    compile_cel("1 == 1").evaluate(0, self={})
+    compile_template("x").render({})
+    compile_jq("[.[]?]").run({})
+    selector = DeviceSelector('device.attributes["d"].model.matches("^A.*")')
+    device = DeviceView("d", {"name": "x", "attributes": {"model": {"string": "A100"}}})
+    before = BUDGET.steps
+    while BUDGET.steps - before <= 2 * STEPS:
+        assert selector.matches(device)
 
 
 def test_yaml_of_too_many_values_is_not_read():

@@ -11,8 +11,10 @@ import pytest
 
 from ghostfleet.core.timestamps import MICRO, rfc3339
 from ghostfleet.lab.directory import RunDirectory
+from ghostfleet.lab.occupancy import COLUMNS
 from ghostfleet.lab.records import Run, Sample, Submission
 from ghostfleet.report.phases import Measured, measure
+from ghostfleet.report.usage import Usage, recorded_usage
 from ghostfleet.report.workloads import Joined, join
 
 START = 1_800_000_000 * MICRO
@@ -93,6 +95,22 @@ class Runs:
             lives.append(self.marks(**life))
         return lives
 
+    def series(self, lives: list[dict[str, int]], gpus: int) -> dict[str, Any]:
+        """What a recorder would have seen of the GPUs: nodes of eight, and a request for two at times."""
+        changes = sorted([(life["bound"], 1) for life in lives] + [(life["finished"], -1) for life in lives])
+        columns: dict[str, list[int]] = {name: [] for name in COLUMNS}
+        held = 0
+        for at, (time, change) in enumerate(changes):
+            held += change
+            free = gpus - held
+            point = (time, gpus, held, held, min(free, at % 7), min(free, 8), 0, 0, at % 2)
+            for name, number in zip(COLUMNS, point, strict=True):
+                columns[name].append(number)
+        return {"request": 2, "whole": True, **columns}
+
+    def usage(self, count: int, gpus: int = 100) -> Usage | None:
+        return recorded_usage([self.series(self.queue(count, gpus), gpus)])
+
     def joined(self, count: int, gpus: int = 100, *, recorded: bool = True, name: str = "j-{:06x}") -> Joined:
         """A run as the report reads it, without files."""
         lives = self.queue(count, gpus)
@@ -117,6 +135,8 @@ class Runs:
         lives = self.queue(count, gpus)
         names = [name.format((number * 2_654_435_761) % (1 << 24)) for number in range(count)]
         directory.write_run(self.record(count, gpus, **more))
+        if recorded:
+            directory.add_occupancy(self.series(lives, gpus))
         directory.write_submissions(
             self.submission(each, (life["submitted"] - START) / MICRO) for each, life in zip(names, lives, strict=True)
         )

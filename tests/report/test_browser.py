@@ -34,7 +34,9 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def written(session_runs):
     path = session_runs.home / "report.html"
-    path.write_text(report_page(session_runs.measured(600, gpus=60), session_runs.record(600, 60)))
+    limits = [{"component": "Job controller", "limit": "20 requests/s", "seconds": 61.0, "waits": 9}]
+    record = session_runs.record(600, 60, limits=limits)
+    path.write_text(report_page(session_runs.measured(600, gpus=60), record, session_runs.usage(600, 60)))
     return path
 
 
@@ -129,6 +131,23 @@ def test_it_fits_a_phone_and_follows_the_preferred_colours(browser, written, sch
     background = visit.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(int(part) for part in background[4:-1].split(",")) > 600) == (scheme == "light")
     assert visit.complaints == []
+    visit.page.close()
+
+
+@pytest.mark.parametrize("heading", ["why", "phases"])
+def test_tables_are_read_on_a_phone_without_scrolling_sideways(browser, written, heading):
+    visit = Visit(browser, written, viewport={"width": 390, "height": 800})
+    tables = visit.page.locator(f"section[aria-labelledby={heading}] .scroll")
+    assert tables.count() == 1
+    assert tables.evaluate("each => each.scrollWidth <= each.clientWidth")
+    cells = tables.locator("td, tbody th").all()
+    assert len(cells) >= 4
+    for cell in cells:
+        box = cell.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+        # No word is broken in two: what is shown is as wide as its longest word, at least.
+        assert cell.evaluate("each => each.scrollWidth <= each.clientWidth + 1")
     visit.page.close()
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from ghostfleet.report.breakdown import break_down
+from ghostfleet.report.page import report_page
 from ghostfleet.report.phases import measure
 from ghostfleet.report.workloads import join
 
@@ -112,3 +117,38 @@ def test_the_steps_of_a_group_add_up_to_its_mean_total(runs):
     assert breakdown.groups[0].total == pytest.approx(figures_of(measured)["totalRunning"].mean)
     totals = [group.total for group in breakdown.groups]
     assert totals[1] < totals[0] < totals[2] <= totals[3]
+
+
+#: Moments in any order: clocks differ, and pods are replaced.
+LIVES = st.fixed_dictionaries(
+    {},
+    optional={
+        key: st.floats(-20, 200)
+        for key in ("workload", "job", "firstPod", "podGroup", "decided", "bound", "running", "finished", "evicted")
+    },
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(LIVES, st.booleans(), st.booleans()), min_size=1, max_size=25))
+def test_no_figure_is_impossible_whatever_the_times_are(runs, lives):
+    names = [f"j-{number:02}" for number in range(len(lives))]
+    joined = join(
+        [runs.submission(name) for name in names],
+        [
+            runs.sample(name, runs.marks(**life), recorded=recorded, failure="lost" if failed else "")
+            for name, (life, recorded, failed) in zip(names, lives, strict=True)
+        ],
+    )
+    measured = measure(joined)
+    for figures in measured.figures:
+        assert 0 <= figures.p50 <= figures.p90 <= figures.p99 <= figures.max
+        assert 0 <= figures.mean <= figures.max * (1 + 1e-12)
+        assert 0 < figures.count <= measured.counts.measured
+    counts = measured.counts
+    assert max(counts.failed, counts.erroneous) <= counts.troubled <= len(lives)
+    assert counts.chosen_away == 0
+    page = report_page(measured, runs.record(len(lives), 8))
+    shown = re.sub(r"<script.*", "", page, flags=re.DOTALL)
+    assert not re.search(r">-\d", shown), "nothing negative is shown"
+    assert all(float(each) <= 100 for each in re.findall(r"([\d.]+)%<", shown))

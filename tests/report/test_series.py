@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ghostfleet.report.series import Slices, drawn_rows, gpu_use, histogram, packed, slices
+from ghostfleet.report.series import drawn_rows, histogram, packed, slices
 from ghostfleet.report.workloads import join
 
 DELAYS = st.one_of(st.floats(0, 1e6, allow_nan=False), st.just(float("nan")))
@@ -68,44 +68,3 @@ def test_slices_count_every_workload_once_in_a_width_that_is_easy_to_read(runs):
 def test_a_run_of_any_length_has_few_slices(runs, after):
     workloads = join([runs.submission("j")], [runs.sample("j", runs.marks(workload=after))]).workloads
     assert 1 <= slices(workloads).number <= 160
-
-
-@given(st.lists(st.tuples(st.integers(0, 90), st.integers(0, 90), st.integers(1, 8)), min_size=1, max_size=30))
-def test_gpu_use_is_the_time_that_workloads_hold_them(lives):
-    holds = _Holds(lives)
-    over = Slices(1000.0, 5.0, 40)
-    use = gpu_use(holds, over)
-    assert use is not None
-    # Everything is at whole seconds, so the use within each is constant.
-    use_by_second = [sum(gpus for begin, length, gpus in lives if begin <= s < begin + length) for s in range(200)]
-    assert use.averages == pytest.approx(np.array(use_by_second).reshape(40, 5).mean(axis=1))
-    assert use.peak == max(use_by_second) or not any(use_by_second)
-
-
-class _Holds:
-    """Just the columns that GPU use is made of."""
-
-    def __init__(self, lives: list[tuple[int, int, int]]) -> None:
-        self.gpus = np.array([gpus for _, _, gpus in lives], dtype=float)
-        self._columns = {
-            "bound": np.array([1000.0 + begin for begin, _, _ in lives]),
-            "finished": np.array([1000.0 + begin + length for begin, length, _ in lives]),
-        }
-
-    def at(self, moment: str) -> np.ndarray:
-        return self._columns[moment]
-
-
-def test_a_workload_that_has_not_finished_holds_its_gpus_to_the_end(runs):
-    sample = runs.sample("j", runs.marks(workload=1, bound=10, running=20), gpus=4)
-    workloads = join([runs.submission("j")], [sample]).workloads
-    over = slices(workloads)
-    use = gpu_use(workloads, over)
-    assert use is not None
-    assert use.peak == 4
-    assert use.averages[-1] == 4
-
-
-def test_without_bindings_gpu_use_is_not_known(runs):
-    workloads = join([runs.submission("j")], [runs.sample("j", runs.marks(decided=3))]).workloads
-    assert gpu_use(workloads, slices(workloads)) is None

@@ -99,6 +99,28 @@ def test_a_disabled_filter_rules_nothing_out(lab: Any) -> None:
     assert lab.node_of("p") == "n0"
 
 
+CLAIM = [{"name": "v", "persistentVolumeClaim": {"claimName": "missing"}}]
+
+
+@pytest.mark.parametrize(
+    ("point", "plugin", "spec"),
+    [
+        ("preEnqueue", "SchedulingGates", {"schedulingGates": [{"name": "g"}]}),
+        ("filter", "VolumeBinding", {"volumes": CLAIM}),
+        ("preFilter", "VolumeBinding", {"volumes": CLAIM}),
+        ("multiPoint", "NodeAffinity", {"nodeSelector": {"no": "node"}}),
+    ],
+)
+def test_a_plugin_can_be_disabled_at_each_of_its_points(lab: Any, point: str, plugin: str, spec: Any) -> None:
+    lab.node("n0")
+    lab.pod("p", schedulerName="without", **spec)
+    lab.pod("kept", **spec)
+    off = {"schedulerName": "without", "plugins": {point: {"disabled": [{"name": plugin}]}}}
+    lab.run({"profiles": [{"schedulerName": "default-scheduler"}, off]})
+    assert lab.node_of("p") == "n0"
+    assert lab.node_of("kept") is None
+
+
 def test_without_preemption_and_dynamic_resources_the_message_ends_with_the_nodes(lab: Any) -> None:
     lab.node("n0")
     lab.gpus("p", 9)

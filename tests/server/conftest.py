@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from ghostfleet.cluster import BARE, Cluster
+from ghostfleet.cluster import BARE, Cluster, ClusterConfig
 from ghostfleet.core.clock import VirtualClock, WallClock
 from ghostfleet.server.app import App
 from ghostfleet.server.auth import Authenticator
@@ -35,12 +35,13 @@ def _payload(body: Any, headers: dict[str, str]) -> bytes:
 class Face:
     """An application that is called without a socket, on a virtual clock."""
 
+    config: ClusterConfig = BARE
     clock: VirtualClock = field(default_factory=VirtualClock)
     cluster: Cluster = field(init=False)
     app: App = field(init=False)
 
     def __post_init__(self) -> None:
-        self.cluster = Cluster(self.clock, BARE)
+        self.cluster = Cluster(self.clock, self.config)
         self.app = App(self.cluster.api, Authenticator(TOKEN))
 
     def call(self, method: str, target: str, body: Any = None, *, token: str = TOKEN, **headers: str) -> Reply:
@@ -68,8 +69,9 @@ def face() -> Face:
 class Live:
     """A server on a free port of this machine."""
 
-    def __init__(self, server: HttpServer, token: str) -> None:
+    def __init__(self, server: HttpServer, token: str, app: App) -> None:
         self.server = server
+        self.app = app
         self.url = server.url
         self.token = token
 
@@ -98,7 +100,7 @@ def live() -> Iterator[Live]:
     thread.start()
     try:
         assert ready.wait(10)
-        yield Live(server, TOKEN)
+        yield Live(server, TOKEN, app)
     finally:
         server.stop()
         thread.join(10)

@@ -112,3 +112,16 @@ def test_a_client_that_leaves_in_the_middle_of_its_body_harms_nobody(live):
         head = f"POST {MAPS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {live.token}\r\nContent-Length: 100\r\n\r\n{{"
         wire.sendall(head.encode())
     assert live.call("GET", "/readyz").body == b"ok"
+
+
+@pytest.mark.parametrize("seconds", ["-1", "9223372036854775807"])
+def test_a_watch_that_is_to_last_less_than_nothing_ends_at_once(live, seconds):
+    reply = live.call("GET", f"{PODS}?watch=true&timeoutSeconds={seconds}")
+    assert (reply.status, reply.body) == (200, b"")
+    assert live.call("GET", f"{PODS}?timeoutSeconds={seconds}").json["kind"] == "PodList"
+
+
+def test_a_timeout_of_a_watch_may_be_nonsense_and_of_a_list_may_not(live):
+    assert live.call("GET", f"{PODS}?timeout=abc").status == 400
+    assert live.call("GET", f"{PODS}?timeout=1h").status == 200
+    assert live.call("GET", f"{PODS}?watch=true&timeoutSeconds=1&timeout=abc").status == 200

@@ -78,3 +78,9 @@ def test_an_annotation_that_is_no_quantity_counts_as_none(fleet):
 def test_metrics_cannot_be_written(fleet):
     assert fleet.post(f"{METRICS}/nodes", {}).status == 405
     assert fleet.get(f"{METRICS}/nodes?watch=true").status == 405
+
+
+def test_metrics_come_in_protobuf_too(fleet):
+    for path in ("/nodes", "/nodes/n1", "/namespaces/default/pods"):
+        reply = fleet.get(METRICS + path, accept="application/vnd.kubernetes.protobuf")
+        assert (reply.status, reply.body[:4]) == (200, b"k8s\0")

@@ -9,7 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghostfleet.core.errors import ApiError
-from ghostfleet.server.negotiation import JSON, YAML, Form, body_media, error_media, negotiate, patch_type
+from ghostfleet.server import negotiation
+from ghostfleet.server.negotiation import (
+    JSON,
+    PROTOBUF,
+    YAML,
+    Form,
+    body_media,
+    check_route,
+    error_form,
+    negotiate,
+    patch_type,
+)
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
@@ -26,16 +37,17 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
         ("application/yaml;q=0.5, application/json", Form()),
         ("application/json;q=0.1,application/yaml;q=0.9", Form(YAML)),
         ("text/html, */*;q=0.1", Form()),
-        ("application/vnd.kubernetes.protobuf, application/json", Form()),
-        ("application/vnd.kubernetes.protobuf,*/*", Form()),
+        ("application/vnd.kubernetes.protobuf, application/json", Form(PROTOBUF)),
+        ("application/vnd.kubernetes.protobuf,*/*", Form(PROTOBUF)),
         (f"{TABLE},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", Form(JSON, "Table", "v1")),
         ("application/json;as=Table;v=v1beta1;g=meta.k8s.io", Form(JSON, "Table", "v1beta1")),
         ("application/json;as=Table;v=v9;g=meta.k8s.io,application/json", Form()),
         (
             "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
             "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
-            Form(JSON, "PartialObjectMetadataList", "v1"),
+            Form(PROTOBUF, "PartialObjectMetadataList", "v1"),
         ),
+        ("application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1,application/json", Form()),
         ("application/json;stream=watch", Form()),
         ("application/json; pretty=1", Form(pretty=True)),
         ("application/json;charset=utf-8", Form()),
@@ -49,7 +61,7 @@ def test_the_best_form_that_is_served_is_chosen(accept, form):
     "accept",
     [
         "text/html",
-        "application/vnd.kubernetes.protobuf",
+        "application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io",
         "application/cbor",
         "application/json;as=Foo;v=v1;g=meta.k8s.io",
         "application/json;as=Table;v=v1;g=apps",
@@ -60,19 +72,42 @@ def test_a_form_that_is_not_served_is_not_acceptable(accept):
     with pytest.raises(ApiError, match="only the following media types are accepted: application/json") as raised:
         negotiate(accept)
     assert raised.value.code == 406
-    assert error_media(accept) == JSON
+    assert error_form(accept) == Form(pretty=True)
 
 
-def test_a_stream_comes_in_json_only():
+def test_a_custom_resource_has_no_protobuf_but_that_of_its_metadata():
+    assert negotiate(f"{PROTOBUF},{JSON}", custom=True) == Form()
+    partial = f"{PROTOBUF};as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+    assert negotiate(partial, custom=True) == Form(PROTOBUF, "PartialObjectMetadata", "v1")
+    with pytest.raises(ApiError, match="only the following media types are accepted"):
+        negotiate(PROTOBUF, custom=True)
+
+
+@pytest.mark.parametrize("accept", ["application/*", "*", "text/html", "application/vnd.kubernetes.*"])
+def test_the_router_takes_nothing_halfway(accept):
+    with pytest.raises(ApiError, match="406: Not Acceptable\n\nAvailable representations: application/json, "):
+        check_route(accept)
+    check_route(f"{accept}, */*")
+
+
+def test_headers_of_a_megabyte_are_not_remembered():
+    accept = ",".join(f"text/x{number}" for number in range(100_000))
+    before = negotiation._plain_form.cache_info().currsize
+    assert error_form(accept) == Form(pretty=True)
+    assert negotiation._plain_form.cache_info().currsize == before
+
+
+def test_a_stream_comes_in_json_and_protobuf_only():
     assert negotiate("application/json", stream=True) == Form()
+    assert negotiate(PROTOBUF, stream=True) == Form(PROTOBUF)
     with pytest.raises(ApiError, match="stream=watch"):
         negotiate("application/yaml", stream=True)
 
 
 def test_an_error_comes_in_the_media_type_that_was_asked_for():
-    assert error_media("application/yaml") == YAML
-    assert error_media(TABLE) == JSON
-    assert error_media("") == JSON
+    assert error_form("application/yaml") == Form(YAML)
+    assert error_form(f"{TABLE},{PROTOBUF}") == Form(PROTOBUF)
+    assert error_form("") == Form()
 
 
 @given(st.text(alphabet="apliction/jsonyml*;,=q.0159 \x00é", max_size=60))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ghostfleet.api.options import DeleteOptions, ListOptions
 from ghostfleet.core.errors import ApiError
-from ghostfleet.server.queries import delete_options, listing, log_options, manager, write_options
+from ghostfleet.server.queries import check_timeout, delete_options, listing, log_options, manager, write_options
 
 TEXTS = st.lists(st.text(max_size=12), min_size=1, max_size=3)
 
@@ -132,6 +132,32 @@ def test_a_watch_list_is_a_watch_with_initial_events_and_bookmarks():
         }
     )
     assert (found.watch, found.initial_events, found.bookmarks, found.timeout) == (True, True, True, 9)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    # Seconds are counted in nanoseconds of 64 bits, which overflow; recorded from a real server.
+    [("-1", -1), ("0", 0), ("9223372036854775807", -1), ("-9223372036854775808", 0)],
+)
+def test_a_timeout_is_counted_as_the_real_server_does(text, seconds):
+    assert listing({"watch": ["1"], "timeoutSeconds": [text]}).timeout == seconds
+
+
+def test_a_negative_limit_is_none():
+    assert listing({"limit": ["-1"]}).options.limit == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("abc", 'time: invalid duration "abc"'),
+        ("-1", 'time: missing unit in duration "-1"'),
+        ("1", 'time: missing unit in duration "1"'),
+    ],
+)
+def test_a_timeout_that_is_no_duration_is_refused(text, why):
+    error = fails(check_timeout, {"timeout": [text]})
+    assert (error.code, error.message) == (400, f"invalid timeout specified in the request URL - {why}")
 
 
 def test_only_false_and_0_are_false():

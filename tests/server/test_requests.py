@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghostfleet.core.errors import ApiError
-from ghostfleet.server.requests import BODY_LIMIT, ClientGone, Request
+from ghostfleet.server.requests import BODY_LIMIT, ClientGone, Intake, Request
 
 MEGABYTE = b"x" * (1024 * 1024)
 
@@ -53,37 +53,37 @@ def test_any_query_can_be_read(query):
 
 def test_a_body_is_put_together_from_its_chunks():
     request, _ = request_of(b"ab", b"", b"cd")
-    assert asyncio.run(request.body()) == b"abcd"
+    assert asyncio.run(request.body(Intake())) == b"abcd"
 
 
 def test_a_body_at_the_limit_is_read():
     request, _ = request_of(*[MEGABYTE] * 3)
-    assert len(asyncio.run(request.body())) == BODY_LIMIT
+    assert len(asyncio.run(request.body(Intake()))) == BODY_LIMIT
 
 
 @pytest.mark.parametrize("chunks", [[MEGABYTE * 3 + b"x"], [MEGABYTE] * 3 + [b"x"], [MEGABYTE] * 8])
 def test_a_body_over_the_limit_is_refused_whatever_it_says_of_its_length(chunks):
     request, _ = request_of(*chunks, headers=[(b"content-length", b"10")])
     with pytest.raises(ApiError, match="Request entity too large: limit is 3145728") as raised:
-        asyncio.run(request.body())
+        asyncio.run(request.body(Intake()))
     assert raised.value.code == 413
 
 
 def test_an_endless_body_is_not_read_to_its_end():
     request, waiting = request_of(*[MEGABYTE] * 100)
     with pytest.raises(ApiError):
-        asyncio.run(request.body())
+        asyncio.run(request.body(Intake()))
     assert len(waiting) > 75
 
 
 def test_a_body_that_announces_itself_as_huge_is_not_read_at_all():
     request, waiting = request_of(b"x", headers=[(b"content-length", b"999999999999")])
     with pytest.raises(ApiError):
-        asyncio.run(request.body())
+        asyncio.run(request.body(Intake()))
     assert waiting == [b"x"]
 
 
 def test_a_client_that_goes_away_while_it_sends_is_noticed():
     request, _ = request_of(b"ab", gone=True)
     with pytest.raises(ClientGone):
-        asyncio.run(request.body())
+        asyncio.run(request.body(Intake()))

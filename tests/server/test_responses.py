@@ -80,8 +80,9 @@ def test_who_should_try_again_is_told_when():
     assert (b"retry-after", b"7") in error_answer(too_many_requests("later", 7)).headers
 
 
-def test_a_request_that_is_too_large_ends_its_connection():
-    assert (b"connection", b"close") in error_answer(request_too_large(1)).headers
+def test_a_request_that_was_not_read_to_its_end_ends_its_connection():
+    assert (b"connection", b"close") in error_answer(request_too_large(1), unread=True).headers
+    assert (b"connection", b"close") not in error_answer(request_too_large(1)).headers
 
 
 def test_an_unknown_page_is_told_in_plain_text():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from unittest.mock import patch
 
 import orjson
 import pytest
@@ -12,8 +13,10 @@ from ghostfleet.api.builtin import load_registry
 from ghostfleet.core.clock import VirtualClock
 from ghostfleet.core.store import Store
 from ghostfleet.core.watch import Watch
+from ghostfleet.server import streams
 from ghostfleet.server.negotiation import PLAIN, Form
-from ghostfleet.server.streams import Streams
+from ghostfleet.server.protoanswers import Messages
+from ghostfleet.server.streams import WatchStreams
 from ghostfleet.server.watching import Lines, WatchStream
 
 TABLE = Form(conversion="Table", version="v1")
@@ -61,7 +64,7 @@ class Server:
     def __init__(self) -> None:
         self.clock = VirtualClock()
         self.store = Store(self.clock)
-        self.streams = Streams()
+        self.streams = WatchStreams()
         found = load_registry().at("", "v1", "configmaps")
         assert found is not None
         self.resource, self.version = found
@@ -72,7 +75,7 @@ class Server:
         self.store.create("configmaps", {"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata})
 
     def open(self, form: Form = PLAIN, *, bookmarks=False, timeout=60.0, **watch) -> Connection:
-        lines = Lines(self.resource, self.version, form, "Metadata", self.clock)
+        lines = Lines(self.resource, self.version, form, "Metadata", self.clock, Messages())
         stream = WatchStream(
             self.streams,
             Watch(self.store, "configmaps", **watch),
@@ -155,7 +158,7 @@ async def test_a_client_that_leaves_ends_its_watch_at_once(server):
     connection.left.set()
     await server.settle()
     assert len(server.streams) == 0
-    assert server.store.bucket("configmaps").told == ()
+    assert server.store.bucket("configmaps").listeners == ()
 
 
 @scenario
@@ -248,10 +251,11 @@ async def test_a_partial_watch_shows_metadata_only(server):
 
 @scenario
 async def test_a_reader_that_is_too_slow_is_cut_off_with_an_error(server):
+    server.store = Store(server.clock, history=100)
     connection = server.open(capacity=10)
     await server.settle()
     connection.clear_to_send.clear()
-    for number in range(20):
+    for number in range(200):
         server.make(f"c{number}")
         await server.settle()
     connection.clear_to_send.set()
@@ -269,6 +273,39 @@ async def test_a_long_list_of_initial_events_comes_in_several_pieces(server):
     await server.settle()
     assert len(connection.bodies) > 2
     assert [name for _, name in connection.summary()] == [f"c{number:04}" for number in range(1000)]
+
+
+@scenario
+async def test_large_events_come_in_pieces_of_a_bounded_size(server):
+    for number in range(50):
+        server.make(f"c{number:04}", annotations={"long": "x" * 10_000})
+    connection = server.open()
+    await server.settle()
+    for number in range(50, 100):
+        server.make(f"c{number:04}", annotations={"long": "x" * 10_000})
+    await server.settle()
+    assert [name for _, name in connection.summary()] == [f"c{number:04}" for number in range(100)]
+    assert max(map(len, connection.bodies)) < 50_000
+
+
+@scenario
+async def test_when_slow_readers_hold_too_many_objects_the_oldest_are_told_to_begin_again(server):
+    for number in range(2000):
+        server.make(f"c{number:04}")
+    connections = [server.open() for _ in range(5)]
+    for connection in connections:
+        connection.clear_to_send.clear()
+    with patch.object(streams, "_PRESENT_LIMIT", 6000):
+        await server.settle()
+    held = [stream.present for stream in server.streams._open]
+    assert held == [0, 0, 2000, 2000, 2000]
+    for connection in connections:
+        connection.clear_to_send.set()
+    await server.settle()
+    assert [connection.ended for connection in connections] == [True, True, False, False, False]
+    last = connections[0].events()[-1]
+    assert (last["type"], last["object"]["code"], last["object"]["reason"]) == ("ERROR", 410, "Expired")
+    assert len(connections[4].events()) == 2000
 
 
 @pytest.mark.parametrize("form", [Form(), TABLE, PARTIAL])

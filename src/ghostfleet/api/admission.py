@@ -2,12 +2,16 @@
 
 The admission plug-ins that a default kube-apiserver runs and that matter here: the namespace must exist and not be on
 its way out, pods get their priority, tolerations and service account, services get addresses and node ports.
+
+Parts of the cluster may have a say too, as a validating webhook has in a real one: a *validator* looks at each new and
+each changed object of a resource when everything else has found it good, and refuses it or warns.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import random
+from collections.abc import Callable, Sequence
 
 from ghostfleet.api.defaults.admission import admit_pod
 from ghostfleet.api.kinds import Resource
@@ -15,13 +19,21 @@ from ghostfleet.api.limitranges import apply_limit_ranges, check_claim_limits
 from ghostfleet.api.podtemplates import PodTemplates
 from ghostfleet.api.quotas import charge_quotas
 from ghostfleet.core.changes import Object
-from ghostfleet.core.errors import FieldError, forbidden, invalid, not_found
+from ghostfleet.core.errors import ApiError, FieldError, forbidden, invalid, not_found
 from ghostfleet.core.store import Store
 
-__all__ = ["Admission"]
+__all__ = ["Admission", "Validator", "denied"]
+
+#: Looks at an object as it was (None: it is new) and as it is to be; answers warnings, or raises `denied`.
+Validator = Callable[[Object | None, Object], Sequence[str]]
 
 _SERVICE_NETWORK = ipaddress.IPv4Network("10.96.0.0/12")
 _NODE_PORTS = (30_000, 32_767)
+
+
+def denied(webhook: str, why: str) -> ApiError:
+    """The refusal of a validating webhook of this name."""
+    return ApiError(403, "Forbidden", f'admission webhook "{webhook}" denied the request: {why}')
 
 
 class Admission:
@@ -32,6 +44,15 @@ class Admission:
         self._rng = rng
         #: What becomes of the specs of pods, for all who make pods.
         self.templates = PodTemplates(store, self._admit_pod)
+        self._validators: dict[str, tuple[Validator, ...]] = {}
+
+    def add_validator(self, key: str, validator: Validator) -> None:
+        """Ask `validator` about the objects of a resource from now on."""
+        self._validators[key] = (*self._validators.get(key, ()), validator)
+
+    def review(self, key: str, old: Object | None, new: Object) -> list[str]:
+        """What validators warn of; their error if they refuse the object."""
+        return [warning for validator in self._validators.get(key, ()) for warning in validator(old, new)]
 
     def check_namespace(self, resource: Resource, obj: Object) -> None:
         """The namespace of a new object must be there and alive."""

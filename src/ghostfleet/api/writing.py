@@ -2,9 +2,9 @@
 
 Every create, update and patch goes the same way: the body is *checked* against the endpoint, *normalised* by its schema
 (types, unknown fields), *converted* to the storage version, *defaulted*, *prepared* (what a client may not set is set
-here), *admitted* (namespace, priority class, cluster IPs), *validated*, its fields are *attributed* to the manager who
-wrote them, and then it is stored. Built-in and custom kinds differ only in the functions behind normalise, default and
-validate.
+here), *admitted* (namespace, priority class, cluster IPs), *validated*, *reviewed* by whoever has a say in its kind,
+its fields are *attributed* to the manager who wrote them, and then it is stored. Built-in and custom kinds differ only
+in the functions behind normalise, default and validate.
 """
 
 from __future__ import annotations
@@ -256,6 +256,7 @@ class Writer:
         check_new(resource, version, key, obj)
         check_size(obj)
         options.warnings += warnings_about(resource, key, obj, None)
+        options.warnings += self._admission.review(key, None, obj)
         self._admission.charge(key, obj, dry_run=options.dry_run)
         stored = self._store.create(key, with_managed(obj, managed), dry_run=options.dry_run)
         return from_storage(resource, version, stored)
@@ -295,6 +296,7 @@ class Writer:
             (entry,) = managed
             managed = [{**entry, "fieldsV1": {**entry["fieldsV1"], "f:spec": template.fields}}]
         whole = with_managed(template.whole(obj), managed)
+        options.warnings += self._admission.review(key, None, whole)
         self._admission.charge(key, whole, dry_run=options.dry_run)
         stored = self._store.create(key, whole, dry_run=True) if options.dry_run else self._store.add(key, whole)
         return from_storage(resource, version, stored)
@@ -325,12 +327,18 @@ class Writer:
         managed: list[Object] | None = None,
     ) -> Object:
         key = storage_key(resource)
+        known = old["metadata"]["resourceVersion"]
+        if obj["metadata"].get("resourceVersion", known) != known:
+            # Before anything is judged: what is wrong may be so because others were faster.
+            raise conflict(key, old["metadata"]["name"])
         new = complete_changed(resource, version, key, old, to_storage(resource, obj), subresource, self._now())
         if not subresource:
             new = self._admission.admit_change(key, new)
         check_change(resource, version, key, old, new, subresource)
         check_size(new)
         options.warnings += warnings_about(resource, key, new, old)
+        if not subresource:
+            options.warnings += self._admission.review(key, old, new)
         if managed is None:
             managed = attributed(resource, version, old, new, options, self._now(), subresource)
         stored = self._store.update(key, with_managed(new, managed), dry_run=options.dry_run)

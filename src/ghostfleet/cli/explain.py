@@ -23,7 +23,12 @@ _SHOWN_REMEDIES = 6
 
 
 def explain(
-    what: Annotated[str, typer.Argument(help="What to explain: pod/NAME or appwrapper/NAME.")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="What to explain: pod/NAME, appwrapper/NAME, or an owner of pods: job/NAME, deployment/NAME ..."
+        ),
+    ],
     namespace: Annotated[str, typer.Option("-n", "--namespace", help="Where it is.")] = "default",
     cluster: ClusterName = "",
     kubeconfig: Kubeconfig = None,
@@ -34,15 +39,17 @@ def explain(
     ] = "",
     form: Annotated[Form, typer.Option("-o", "--output", help="How the answer is printed.")] = Form.TABLE,
 ) -> None:
-    """Say why a pod or an AppWrapper waits: the reason that counts most, what each node says, and what would help."""
+    """Say why a pod, an AppWrapper or the pods of an owner wait: the reason, what nodes say, and what would help."""
     kind, _, name = what.partition("/")
-    if kind not in (*_PODS, *_WRAPPERS) or not name:
-        fail(f"{what}: expected pod/NAME or appwrapper/NAME", WRONG_USAGE)
+    if not kind or not name:
+        fail(f"{what}: expected pod/NAME, job/NAME, deployment/NAME, appwrapper/NAME or any other owner", WRONG_USAGE)
     with connected(cluster, kubeconfig, context) as found:
         if kind in _PODS:
             _explain_pod(found, namespace, name, form)
-        else:
+        elif kind in _WRAPPERS:
             _explain_wrapper(found, namespace, name, dispatcher, form)
+        else:
+            _explain_owner(found, kind, namespace, name, form)
 
 
 def _explain_pod(cluster: Cluster, namespace: str, name: str, form: Form) -> None:
@@ -63,6 +70,26 @@ def _explain_wrapper(cluster: Cluster, namespace: str, name: str, dispatcher: st
         typer.echo("\n".join(why.lines()))
     else:
         print_structure(why, form)
+
+
+def _explain_owner(cluster: Cluster, kind: str, namespace: str, name: str, form: Form) -> None:
+    from ghostfleet.lab.explain import explain_owner
+
+    why = cluster.run(explain_owner(cluster, kind, namespace, name))
+    if form is not Form.TABLE:
+        print_structure(why, form)
+        return
+    pods = ", ".join(f"{count} {phase}" for phase, count in why.pods.items()) or "no pods"
+    lacking = f", {why.missing} not made yet" if why.missing else ""
+    typer.echo(f"{why.kind}/{why.name} in {why.namespace} has {pods}{lacking}: {why.verdict}.")
+    if why.nodes is not None:
+        more = f"{why.nodes.count} more node{'s' if why.nodes.count > 1 else ''}"
+        typer.echo(f"\nAll of them would fit with {more} like {why.nodes.like} (tried out).")
+    elif why.first is not None:
+        typer.echo("\nMore nodes of a shape that is there would not place all of them.")
+    if why.first is not None:
+        typer.echo("")
+        _print_pod(why.first)
 
 
 def _print_pod(why: PodExplanation) -> None:

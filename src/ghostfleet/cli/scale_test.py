@@ -59,6 +59,8 @@ _virtual_cluster = flag_group(
     "profile",
     "stages",
     "schedulers",
+    "kai_profile",
+    "kai_policy",
     "scheduler_config",
     "dispatcher",
     nodes=1000,

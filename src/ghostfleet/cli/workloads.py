@@ -37,7 +37,7 @@ Schedulers = Annotated[
     list[str] | None,
     typer.Option(
         "--scheduler",
-        help="A scheduler of your own, path.py:Class, in the place of the default one; several times too.",
+        help="kai, or a scheduler of your own, path.py:Class, in the place of the default one; several times too.",
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]

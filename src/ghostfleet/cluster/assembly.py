@@ -6,20 +6,21 @@ On a virtual clock nothing happens until the clock is run; on a wall clock somet
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ghostfleet.api.builtin import load_registry
 from ghostfleet.api.conversion import storage_key
 from ghostfleet.api.defaults import apply_defaults, prepare_for_create
 from ghostfleet.api.podclaims import CLASSES, SLICES
 from ghostfleet.api.verbs import Api
-from ghostfleet.cluster.config import ClusterConfig
+from ghostfleet.cluster.config import KAI, ClusterConfig
 from ghostfleet.controllers import kubeflow, runai
 from ghostfleet.controllers.awaiting import Awaiting
 from ghostfleet.controllers.bootstrap import announce, bootstrap
 from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.definitions import DefinitionController
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.eventexpiry import EventExpiry
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.garbage import GarbageCollector
 from ghostfleet.controllers.namespaces import NamespaceController
 from ghostfleet.controllers.routing import PodRoutes
@@ -31,16 +32,18 @@ from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import Clock, VirtualClock
 from ghostfleet.core.profile import Profile, load_profile
 from ghostfleet.core.randomness import Streams
+from ghostfleet.core.saturation import Meters
 from ghostfleet.core.store import Store
 from ghostfleet.stages.catalogue import stage_definition
 from ghostfleet.stages.commands import Commands
 from ghostfleet.stages.fleet import Fleet
 from ghostfleet.stages.nodes import NodeShape, fake_nodes
-from ghostfleet.stages.settings import Settings
+from ghostfleet.stages.settings import StageSettings
 
 if TYPE_CHECKING:
     from ghostfleet.dispatchers.mcad import Mcad
     from ghostfleet.schedulers.framework import Runner
+    from ghostfleet.schedulers.kai.conf import SchedulerConfiguration
 
 __all__ = ["Cluster", "add_nodes"]
 
@@ -58,6 +61,11 @@ class Cluster:
     ) -> None:
         self.clock = clock or VirtualClock()
         self.config = config = config or ClusterConfig()
+        #: What makes it what it is.
+        self.made = config.written()
+        #: How long each limit of the modelled components held something up.
+        self.meters = Meters()
+        self._profile = load_profile(config.profile).metered(self.meters)
         self.streams = Streams(seed)
         self.registry = load_registry()
         self.store = Store(self.clock, self.streams, history=history)
@@ -71,6 +79,7 @@ class Cluster:
             DefinitionController(self.store, self.registry),
             # With a fleet, stages end pods; this is then only for those whose node is silent when their grace is over.
             PodTerminator(self.store, stopping=STOPPING if "stages" in config.without else None),
+            EventExpiry(self.store, load_profile(config.profile)),
         )
         bootstrap(self.store)
         self.fleet = self._fleet() if "stages" not in config.without else None
@@ -97,6 +106,10 @@ class Cluster:
             ),
         )
 
+    def about(self) -> dict[str, Any]:
+        """What it is made of, and how long each limit of its components held something up so far."""
+        return {**self.made, "limits": [list(each) for each in self.meters.reading(self.clock.now())]}
+
     def announce(self, address: str, port: int) -> None:
         """Put the address at which the cluster is served into its own endpoints."""
         announce(self.store, address, port)
@@ -109,14 +122,16 @@ class Cluster:
     def _fleet(self) -> Fleet:
         self.store.create("customresourcedefinitions.apiextensions.k8s.io", stage_definition())
         self._settle()
-        recorder = Recorder(self.store, "kwok_controller", load_profile(self.config.profile))
+        recorder = EventRecorder(self.store, "kwok_controller", self._profile)
         # Tests of dispatchers keep room occupied with Jobs that never end.
         usual: Commands = "endless" if self.config.dispatcher else "ignored"
-        settings = Settings(commands=cast(Commands, self.config.commands) or usual)
-        return Fleet(self.api, self.streams, self.config.stages, settings, recorder)
+        settings = StageSettings(commands=cast(Commands, self.config.commands) or usual)
+        fleet = Fleet(self.api, self.streams, self.config.stages, settings, recorder)
+        self.meters.add(fleet.controller.contention)
+        return fleet
 
     def _controllers(self) -> Workloads:
-        profile = load_profile(self.config.profile)
+        profile = self._profile
         dispatcher = self._dispatcher_profile()
         if dispatcher is not None and not dispatcher.switch("cluster.success-criteria"):
             # Jobs end as in the Kubernetes that this dispatcher was made for.
@@ -138,12 +153,13 @@ class Cluster:
     def _kubeflow(self) -> object:
         from ghostfleet.controllers.kubeflow.controller import PyTorchJobController
 
-        return PyTorchJobController(self.store, *self._pod_makers(), load_profile(self.config.profile))
+        return PyTorchJobController(self.store, *self._pod_makers(), self._profile)
 
     def _runai(self) -> object:
         from ghostfleet.controllers.runai.part import RunaiPart
 
-        return RunaiPart(self.store, *self._pod_makers(), load_profile(self.config.profile))
+        groups = not (self.config.replaces_default and self.config.schedulers[:1] == (KAI,))
+        return RunaiPart(self.store, *self._pod_makers(), self._profile, groups=groups)
 
     def _pod_makers(self) -> tuple[PodRoutes, PodCreator]:
         """What controllers that make pods share; without the workload controllers each has its own."""
@@ -159,7 +175,7 @@ class Cluster:
         from ghostfleet.schedulers.kube import KubeScheduler, load_configuration
 
         schedulers: list[Runner] = []
-        profile = load_profile(self.config.profile)
+        profile = self._profile
         replaced = self.config.replaces_default and bool(self.config.schedulers)
         if "scheduler" not in self.config.without and not replaced:
             path = self.config.scheduler_config
@@ -172,20 +188,45 @@ class Cluster:
                     pace=Pace.of(profile),
                 )
             )
-        schedulers += [
-            OwnScheduler(
-                self.store, self.clock, load_scheduler(each), Pace.of(profile), by_default=replaced and not index
-            )
-            for index, each in enumerate(self.config.schedulers)
-        ]
+        for index, each in enumerate(self.config.schedulers):
+            by_default = replaced and not index
+            if each == KAI:
+                self._install_kai(by_default=by_default)
+            else:
+                own = load_scheduler(each)
+                schedulers.append(OwnScheduler(self.store, self.clock, own, Pace.of(profile), by_default=by_default))
         self._schedulers = tuple(schedulers)
+
+    def _install_kai(self, *, by_default: bool) -> None:
+        """Have KAI with all that belongs to it; by default it takes the pods that name no scheduler, and only these."""
+        from ghostfleet.controllers.kai import install_kinds
+        from ghostfleet.schedulers.kai.conf import POLICIES, PROFILES, SchedulerConfiguration
+
+        profile, policy = self.config.kai_profile, self.config.kai_policy
+        if profile not in PROFILES:
+            raise ValueError(f"KAI profile {profile!r}: expected {' or '.join(PROFILES)}")
+        if policy not in POLICIES:
+            raise ValueError(f"KAI policy {policy!r}: expected {' or '.join(POLICIES)}")
+        name = "default-scheduler" if by_default else "kai-scheduler"
+        install_kinds(self.store)
+        # Its kinds are served first.
+        config = SchedulerConfiguration(scheduler_name=name, profile=PROFILES[profile], policy=policy)
+        self.clock.call_soon(self._start_kai, config)
+
+    def _start_kai(self, config: SchedulerConfiguration) -> None:
+        from ghostfleet.controllers.kai import KaiConfig
+        from ghostfleet.controllers.kai.part import KaiPart
+        from ghostfleet.schedulers.kai.runner import KaiScheduler
+
+        self._kai = KaiPart(self.api, self._profile, KaiConfig(scheduler_name=config.scheduler_name))
+        self._schedulers = (*self._schedulers, KaiScheduler(self.store, self.clock, self._profile, config))
 
     def _dispatcher_profile(self) -> Profile | None:
         if not self.config.dispatcher:
             return None
         from ghostfleet.dispatchers.mcad.profiles import load_dispatcher_profile
 
-        return load_dispatcher_profile(self.config.dispatcher)
+        return load_dispatcher_profile(self.config.dispatcher).metered(self.meters)
 
     def _make_dispatcher(self) -> Mcad | None:
         profile = self._dispatcher_profile()

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from ghostfleet.core.flags import Flag
 
-__all__ = ["BARE", "PARTS", "ClusterConfig"]
+__all__ = ["BARE", "KAI", "PARTS", "ClusterConfig"]
 
+#: Names KAI among schedulers.
+KAI = "kai"
 PARTS = ("controllers", "scheduler", "stages", "kubeflow", "runai")
 
 
@@ -58,10 +60,21 @@ class ClusterConfig:
         ),
     ] = ""
     schedulers: Annotated[
-        tuple[str, ...], Flag("A scheduler of your own, path.py:Class; may be given several times.", "--scheduler")
+        tuple[str, ...],
+        Flag("Another scheduler: kai, or one of your own, path.py:Class; may be given several times.", "--scheduler"),
     ] = ()
     #: Whether the first of them stands in for the default scheduler and takes the pods that name no scheduler.
     replaces_default: bool = False
+    kai_profile: Annotated[str, Flag("Which version KAI decides like: v0.13 or latest.", metavar="v0.13|latest")] = (
+        "v0.13"
+    )
+    kai_policy: Annotated[
+        str,
+        Flag(
+            "Which nodes KAI takes: kai, any that fits; or prefer-consolidation, an empty one last.",
+            metavar="kai|prefer-consolidation",
+        ),
+    ] = "kai"
     scheduler_config: Annotated[Path | None, Flag("A KubeSchedulerConfiguration file.", file=True)] = None
     dispatcher: Annotated[
         str,
@@ -81,6 +94,26 @@ class ClusterConfig:
             "Leave out controllers, scheduler, stages, kubeflow or runai.", "--disable", metavar="PART,...", joined=True
         ),
     ] = frozenset()
+
+    def written(self) -> dict[str, Any]:
+        """All that makes the cluster what it is, for the records of runs; what it does not have is left out."""
+        config = self.scheduler_config
+        fields = {
+            "profile": self.profile,
+            "schedulers": [*(["default-scheduler"] if "scheduler" not in self.without else []), *self.schedulers],
+            "schedulerConfiguration": _text_of(config) if config is not None else None,
+            "kai": {"profile": self.kai_profile, "policy": self.kai_policy} if KAI in self.schedulers else None,
+            "dispatcher": self.dispatcher,
+            "stages": [str(each) for each in self.stages] if "stages" not in self.without else [],
+            "commands": self.commands,
+            "without": sorted(self.without),
+        }
+        return {name: value for name, value in fields.items() if value}
+
+
+def _text_of(path: Path) -> dict[str, str]:
+    """A file by its name and its text; the text alone says what was in it when it was read."""
+    return {"file": str(path), "text": path.read_text(encoding="utf-8")}
 
 
 #: The API alone.

@@ -78,6 +78,7 @@ class PodCreator:
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": own_spec, "status": admitted.status}
         if admitted.stamped:
             pod = finish_create("pods", pod, now=rfc3339(self._store.clock.now()))
+        self._admission.review("pods", None, pod)
         self._admission.charge("pods", pod)
         return self._store.add("pods", pod)
 

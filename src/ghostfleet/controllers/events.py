@@ -3,8 +3,7 @@
 A *recorder* writes events as client-go's does. The same event told again raises the count of the first one. Many
 *similar* events, which differ in their message only, are told as one from the tenth on, and an object that has too
 much told about it is no longer reported on for a while. Where the client has a rate limit, events wait in line for
-their turn behind the controller's own requests. Events live for an hour. A profile may leave out events of the type
-Normal.
+their turn behind the controller's own requests. A profile may leave out events of the type Normal.
 """
 
 from __future__ import annotations
@@ -12,15 +11,15 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from typing import NamedTuple
 
-from ghostfleet.core.changes import Change, Object
-from ghostfleet.core.clock import SECOND, Handle
+from ghostfleet.core.changes import Object
+from ghostfleet.core.clock import SECOND
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.ratelimit import TokenBucket
 from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import rfc3339
 
-__all__ = ["EventExpiry", "Recorder"]
+__all__ = ["EventRecorder"]
 
 _REMEMBERED = 4096
 _COMBINED = "(combined from similar events): "
@@ -63,7 +62,7 @@ class _Subject:
         return groups
 
 
-class Recorder:
+class EventRecorder:
     """Writes the events of one component."""
 
     def __init__(self, store: Store, component: str, profile: Profile, client: TokenBucket | None = None) -> None:
@@ -184,7 +183,7 @@ class Recorder:
         if "namespace" not in metadata:
             del involved["namespace"]
         own = {"namespace": namespace}
-        told = {
+        created = {
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": own,
@@ -205,39 +204,9 @@ class Recorder:
             self._stamp = max(self._stamp + 1, moment * 1000)
             own["name"] = name = f"{metadata['name']}.{self._stamp:x}"
             try:
-                self._store.add("events", told)
+                self._store.add("events", created)
             except ApiError as error:
                 if error.reason != "AlreadyExists":
                     raise
             else:
                 return name
-
-
-class EventExpiry:
-    """Removes events from one store when their time is over; a write starts it anew."""
-
-    def __init__(self, store: Store, profile: Profile) -> None:
-        self._store = store
-        self._life = profile.duration("events.time-to-live")
-        self._written: deque[tuple[int, str, str, str]] = deque()
-        self._handle: Handle | None = None
-        store.listen("events", self._notice)
-
-    def _notice(self, change: Change) -> None:
-        if change.new is None:
-            return
-        version = change.new["metadata"]["resourceVersion"]
-        self._written.append((self._store.clock.now() + self._life, change.namespace, change.name, version))
-        if self._handle is None:
-            self._handle = self._store.clock.call_later(self._life, self._sweep)
-
-    def _sweep(self) -> None:
-        self._handle = None
-        now, written = self._store.clock.now(), self._written
-        while written and written[0][0] <= now:
-            _, namespace, name, version = written.popleft()
-            event = self._store.find("events", namespace, name)
-            if event is not None and event["metadata"]["resourceVersion"] == version:
-                self._store.delete("events", namespace, name)
-        if written:
-            self._handle = self._store.clock.call_at(written[0][0], self._sweep)

@@ -33,7 +33,10 @@ class PodGarbageCollector:
         self._ended: dict[Key, None] = {}
         self._crowded = False
         self._workers: Workers[tuple[str, str, str]] = Workers(
-            store.clock, self._collect, count=1, client=profile.limiter("kube-controller-manager")
+            store.clock,
+            self._collect,
+            count=1,
+            client=profile.limiter("kube-controller-manager", "Pod garbage collector"),
         )
         for pod in store.list("pods"):
             self._consider(pod["metadata"]["namespace"], pod["metadata"]["name"], None, pod)

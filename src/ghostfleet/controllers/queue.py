@@ -11,10 +11,43 @@ from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from ghostfleet.core.clock import Clock, Handle
+from ghostfleet.core.metrics import Metrics
+from ghostfleet.core.watchdog import component_of
 
-__all__ = ["WorkQueue"]
+__all__ = ["WorkQueue", "tell_of_queue"]
 
 Key = TypeVar("Key", bound=Hashable)
+
+
+#: What kube-controller-manager calls its queues, by our components; a second queue of one has its function's name.
+_NAMES = {
+    "cronjobs": "cronjob",
+    "daemonsets": "daemonset",
+    "deployments": "deployment",
+    "disruption": "disruption",
+    "endpoints": "endpoint",
+    "garbage": "garbage_collector_attempt_to_delete",
+    "jobs": "job",
+    "namespaces": "namespace",
+    "nodes": "node_lifecycle_controller",
+    "quotas": "resourcequota_primary",
+    "replicasets": "replicaset",
+    "statefulsets": "statefulset",
+}
+_USUAL = frozenset(("_sync", "_work"))
+
+
+def tell_of_queue(metrics: Metrics, work: Callable[..., object], numbers: Callable[[], tuple[int, int, int]]) -> None:
+    """Make a queue known under the names that Kubernetes' queues have: `numbers` are its adds, depth and retries."""
+    component = component_of(work).rpartition(".")[2]
+    name, function = _NAMES.get(component, component), getattr(work, "__name__", "")
+    labels = (name if function in _USUAL else f"{name}{function}",)
+    adds = metrics.family("workqueue_adds_total", "counter", "Keys that were added to a queue.", "name")
+    adds.read_from(lambda: {labels: numbers()[0]})
+    depth = metrics.family("workqueue_depth", "gauge", "Keys that wait in a queue.", "name")
+    depth.read_from(lambda: {labels: numbers()[1]})
+    retries = metrics.family("workqueue_retries_total", "counter", "Keys that were tried again.", "name")
+    retries.read_from(lambda: {labels: numbers()[2]})
 
 
 class WorkQueue(Generic[Key]):
@@ -27,12 +60,15 @@ class WorkQueue(Generic[Key]):
         self._pending: dict[Key, None] = {}
         self._later: dict[Key, Handle] = {}
         self._handle: Handle | None = None
+        self._adds = 0
+        tell_of_queue(clock.metrics, work, lambda: (self._adds, len(self._pending), 0))
 
     def __len__(self) -> int:
         return len(self._pending) + len(self._later)
 
     def add(self, key: Key) -> None:
         """Work on `key` as soon as whatever runs now has ended."""
+        self._adds += 1
         self._pending[key] = None
         if self._handle is None:
             self._handle = self._clock.call_soon(self._run)

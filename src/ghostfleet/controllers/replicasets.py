@@ -10,7 +10,7 @@ from math import log2
 from typing import NamedTuple
 
 from ghostfleet.controllers.creation import PodCreator
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.membership import Members, Memberships
 from ghostfleet.controllers.pods import (
     condition_of,
@@ -74,14 +74,14 @@ class ReplicaController:
         self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile, resource: str = REPLICASETS
     ) -> None:
         kind = _KINDS[resource]
-        client = profile.limiter("kube-controller-manager")
+        client = profile.limiter("kube-controller-manager", f"{kind.kind} controller")
         self._store = store
         self._creator = creator
         self._resource = resource
         self._shows_terminating = resource == REPLICASETS
         self._most = profile.number("replicaset.pods-per-sync")
         self._first_batch = profile.number("creation.first-batch")
-        self._recorder = Recorder(store, kind.component, profile, client)
+        self._recorder = EventRecorder(store, kind.component, profile, client)
         self._workers: Workers[Key] = Workers(
             store.clock, self._sync, count=profile.number(kind.workers), client=client
         )

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, TypeVar
 
+from ghostfleet.controllers.queue import tell_of_queue
 from ghostfleet.core.clock import Clock, Handle
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.ratelimit import ItemLimiter, TokenBucket, controller_limiter
@@ -57,6 +58,8 @@ class Workers(Generic[Key]):
         self._later: dict[Key, Handle] = {}
         self._failed: set[Key] = set()
         self._handle: Handle | None = None
+        self._adds = self._retries = 0
+        tell_of_queue(clock.metrics, sync, lambda: (self._adds, len(self._queue), self._retries))
 
     def __len__(self) -> int:
         return len(self._queued) + len(self._later) + len(self._busy)
@@ -66,6 +69,7 @@ class Workers(Generic[Key]):
         if key in self._busy:
             self._again.add(key)
         elif key not in self._queued:
+            self._adds += 1
             self._queued.add(key)
             self._queue.append(key)
             self._wake()
@@ -146,6 +150,7 @@ class Workers(Generic[Key]):
 
     def _try_again(self, key: Key) -> None:
         self._failed.add(key)
+        self._retries += 1
         self.add_after(key, self._retry.when(key, self._clock.now()))
 
     def _succeed(self, key: Key) -> None:

@@ -9,7 +9,6 @@ from ghostfleet.controllers.daemonsets import DaemonSetController
 from ghostfleet.controllers.deployments import DeploymentController
 from ghostfleet.controllers.disruption import DisruptionController
 from ghostfleet.controllers.endpoints import EndpointsController
-from ghostfleet.controllers.events import EventExpiry
 from ghostfleet.controllers.jobs import JobController, JobExpiry
 from ghostfleet.controllers.nodes import NodeLifecycle, TaintEviction, vouching
 from ghostfleet.controllers.podgarbage import PodGarbageCollector
@@ -54,5 +53,4 @@ class Workloads:
             PodGarbageCollector(store, profile),
             nodes,
             TaintEviction(store, profile),
-            EventExpiry(store, profile),
         )

@@ -3,13 +3,16 @@
 A *change* is one committed write: its revision, the object before and after. An *event* is a watcher's view of a
 change, ADDED, MODIFIED or DELETED with one object; the same view is made once and shared by all watchers, and so are
 its encoded bytes. A *history* keeps the newest changes of one resource, so that a watch can start in the past; what
-is older is gone and answers 410.
+is older is gone and answers 410. All histories of a store stand in one *order*, that of their changes, which has a
+bound of its own: where many resources change, each keeps less.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, Literal
 
 from ghostfleet.core.errors import expired
@@ -18,6 +21,8 @@ __all__ = ["Change", "Event", "EventType", "History", "Object"]
 
 Object = dict[str, Any]
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
+#: So many changes are kept of all resources together; estimated, about 2 kB each.
+ALL_HISTORIES = 131_072
 #: So many of the changes of a resource that were shown last keep their encoded bytes.
 _ENCODED = 1024
 
@@ -42,6 +47,10 @@ class Event:
         if line is None:
             line = lines[form] = encode(self)
         return line
+
+    def forget_lines(self) -> None:
+        """Let go of the encoded bytes, which a watcher that is late might keep alive."""
+        self._lines = None
 
 
 class Change:
@@ -86,6 +95,9 @@ class Change:
 
     def forget_views(self) -> None:
         """Let go of what watchers were shown, and its bytes; it is made again for the rare one that starts here."""
+        for view in (self._event, *(self._views or {}).values()):
+            if view is not None:
+                view.forget_lines()
         self._event = self._views = None
 
     def shown_as(self, type: EventType) -> Object:
@@ -97,13 +109,21 @@ class Change:
         return {**self.old, "metadata": {**self.old["metadata"], "resourceVersion": str(self.revision)}}
 
 
+def _revision(change: Change) -> int:
+    return change.revision
+
+
 class History:
     """The newest changes of one resource, oldest first."""
 
-    __slots__ = ("_changes", "_limit", "_shown", "newest", "start")
+    __slots__ = ("_changes", "_limit", "_lost", "_order", "_shown", "newest", "start")
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, order: deque[History] | None = None) -> None:
+        """`order` has the history of every change that was kept, of all histories that share it, oldest first."""
         self._changes: deque[Change] = deque()
+        self._order: deque[History] = deque() if order is None else order
+        #: Changes that went before their turn in the order came.
+        self._lost = 0
         self._shown: deque[Change] = deque()
         self._limit = limit
         #: Changes after this revision are all here.
@@ -117,6 +137,18 @@ class History:
         changes.append(change)
         if len(changes) > self._limit:
             self.start = changes.popleft().revision
+            self._lost += 1
+        order = self._order
+        order.append(self)
+        if len(order) > ALL_HISTORIES:
+            order.popleft()._take_turn()
+
+    def _take_turn(self) -> None:
+        """The oldest of all changes was of this resource: it goes, if it is still here."""
+        if self._lost:
+            self._lost -= 1
+        else:
+            self.start = self._changes.popleft().revision
 
     def shown(self, change: Change) -> None:
         """A watcher has been shown a change; only the newest of those keep what was made for it."""
@@ -126,20 +158,20 @@ class History:
             if len(shown) > _ENCODED:
                 shown.popleft().forget_views()
 
-    def since(self, revision: int) -> list[Change]:
-        """All changes after `revision`, oldest first; 410 when some of them are gone."""
+    def since(self, revision: int, limit: int | None = None) -> list[Change]:
+        """Changes after `revision`, oldest first, at most `limit` of them; 410 when some of them are gone."""
+        self.check(revision)
+        first = bisect_right(self._changes, revision, key=_revision)
+        return list(islice(self._changes, first, None if limit is None else first + limit))
+
+    def check(self, revision: int) -> None:
+        """Refuse a revision after which changes are gone."""
         if revision < self.start:
             raise expired(f"too old resource version: {revision} ({self.start + 1})")
-        found = []
-        for change in reversed(self._changes):
-            if change.revision <= revision:
-                break
-            found.append(change)
-        found.reverse()
-        return found
 
     def forget(self) -> None:
         """Drop all that is kept, as a compaction would."""
         if self._changes:
             self.start = self._changes[-1].revision
+            self._lost += len(self._changes)
             self._changes.clear()

@@ -1,4 +1,4 @@
-"""Time is a parameter: one heap of callbacks, and three gaits to walk it.
+"""Time is a parameter: one heap of callbacks, and three modes to walk it.
 
 A *virtual* clock jumps from one callback to the next, so hours pass in seconds; a *wall* clock waits for real time; a
 *scaled* one is a wall clock that runs N times as fast. All times are integers, microseconds since the Unix epoch, in
@@ -15,9 +15,10 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from ghostfleet.core.metrics import Metrics
 from ghostfleet.core.watchdog import Watchdog, component_of
 
-__all__ = ["EPOCH", "SECOND", "Clock", "Handle", "VirtualClock", "WallClock", "parse_clock", "pause"]
+__all__ = ["EPOCH", "SECOND", "Clock", "Handle", "VirtualClock", "WallClock", "parse_clock", "pause", "real_seconds"]
 
 SECOND = 1_000_000
 #: Where a virtual clock starts: 2026-01-01T00:00:00Z, always, so that runs compare byte for byte.
@@ -65,12 +66,14 @@ class Clock:
         self._sequence = 0
         #: Nothing can be asked for before this time: callbacks up to it have run, or run at the moment.
         self._now = now
+        #: What the components that it calls have to tell about themselves.
+        self.metrics = Metrics()
         #: Called when a deadline earlier than all others was added: whoever drives the clock must look again.
         self.on_change: Callable[[], None] | None = None
 
     def now(self) -> int:
         """Cluster time in microseconds since the epoch."""
-        raise TypeError("a bare Clock has no gait: use VirtualClock or WallClock")
+        raise TypeError("a bare Clock has no mode: use VirtualClock or WallClock")
 
     def call_at(self, when: int, function: Callable[..., Any], *args: Any) -> Handle:
         """Run `function(*args)` at `when`, or after all that is due already if that has passed."""
@@ -240,12 +243,12 @@ class WallClock(Clock):
 
 def parse_clock(text: str) -> Clock:
     """A clock from what users write: `virtual`, `wall` or `scaled:N`."""
-    gait, _, factor = text.partition(":")
-    if gait == "virtual" and not factor:
+    mode, _, factor = text.partition(":")
+    if mode == "virtual" and not factor:
         return VirtualClock()
-    if gait == "wall" and not factor:
+    if mode == "wall" and not factor:
         return WallClock()
-    if gait == "scaled":
+    if mode == "scaled":
         try:
             return WallClock(scale=float(factor))
         except ValueError:
@@ -256,3 +259,8 @@ def parse_clock(text: str) -> Clock:
 def pause(seconds: float) -> None:
     """Let real time pass, for clients of clusters outside this process."""
     time.sleep(seconds)
+
+
+def real_seconds() -> float:
+    """Real time, from any beginning: for figures of our own speed, never for what happens in a cluster."""
+    return time.perf_counter()

@@ -40,8 +40,10 @@ __all__ = [
 ]
 
 
-#: characters of a user's text or value that a message quotes, those of a whole message, and findings that are listed
+#: Characters of a user's text that a message quotes, those of a value of a field (a patched object may be quoted whole,
+#: as in a real API server), those of a whole message, and findings that are listed.
 _QUOTED = 1_024
+_VALUE = 16_384
 _MESSAGE = 32_768
 _CAUSES = 1_000
 
@@ -169,10 +171,10 @@ def _quote(text: str) -> str:
 def _render(value: Any) -> str:
     """A value as Go prints it in a field error: quoted strings, bare numbers, JSON for the rest, null for nothing."""
     if isinstance(value, str):
-        return _quote(shortened(value))
+        return _quote(shortened(value, _VALUE))
     if (isinstance(value, float) and not math.isfinite(value)) or (isinstance(value, int) and abs(value) >= 2**63):
         return str(value)
-    return shortened(orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode())
+    return shortened(orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode(), _VALUE)
 
 
 def _details(resource: str, name: str = "", **more: Any) -> dict[str, Any]:
@@ -180,7 +182,7 @@ def _details(resource: str, name: str = "", **more: Any) -> dict[str, Any]:
     plural, _, group = resource.partition(".")
     details: dict[str, Any] = {}
     if name:
-        details["name"] = name
+        details["name"] = shortened(name)
     if group:
         details["group"] = group
     if plural:
@@ -216,16 +218,17 @@ def precondition_failed(resource: str, name: str, what: str, wanted: str, found:
 
 def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> ApiError:
     """All findings of validation on one object; `kind` is the Kind, as in `Pod "x" is invalid: ...`."""
+    errors = errors[:_CAUSES]
     # The same text twice tells a user nothing more; Kubernetes' aggregates drop repeats too.
     texts = list(dict.fromkeys(str(error) for error in errors))
     listed = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
     qualified = f"{kind}.{group}" if group else kind
-    details: dict[str, Any] = {"name": name} if name else {}
+    details: dict[str, Any] = {"name": shortened(name)} if name else {}
     if group:
         details["group"] = group
     if kind:
         details["kind"] = kind
-    details["causes"] = [error.cause() for error in errors[:_CAUSES]]
+    details["causes"] = [error.cause() for error in errors]
     return ApiError(422, "Invalid", f"{qualified} {_quote(name)} is invalid: {listed}", details)
 
 

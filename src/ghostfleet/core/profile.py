@@ -4,7 +4,8 @@ A *profile* is a named set of *figures* (worker counts, batch periods, grace per
 limits*, the request rates of the components' API clients. `kubernetes` has the figures of a stock Kubernetes, `instant`
 takes all waiting out that is not part of what users observe. Profiles are data files, users' own ones too, and every
 figure in them says where it comes from; a profile that is *based on* another has its figures and client limits where it
-gives none of its own.
+gives none of its own. A *metered* profile keeps meters of the limits that it hands out, so that a cluster can tell
+which of them held its components up.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import yaml
 
 from ghostfleet.core.durations import parse_duration
 from ghostfleet.core.ratelimit import TokenBucket
+from ghostfleet.core.saturation import Meter, Meters
 
 __all__ = ["ORIGINS", "ClientLimit", "Figure", "Profile", "load_profile", "profile_names"]
 
@@ -50,12 +52,23 @@ class Figure(NamedTuple):
 
 
 class Profile:
-    """See the module's words."""
+    """The figures and client limits of one profile, with their origins."""
 
-    def __init__(self, name: str, clients: Mapping[str, ClientLimit], figures: Mapping[str, Figure]) -> None:
+    def __init__(
+        self,
+        name: str,
+        clients: Mapping[str, ClientLimit],
+        figures: Mapping[str, Figure],
+        meters: Meters | None = None,
+    ) -> None:
         self.name = name
         self._clients = dict(clients)
         self._figures = dict(figures)
+        self._meters = meters
+
+    def metered(self, meters: Meters) -> Profile:
+        """The profile for one cluster, whose meters know all limits that it hands out."""
+        return Profile(self.name, self._clients, self._figures, meters)
 
     def replaced(self, **values: int | float | bool | str) -> Profile:
         """The profile with other values for some figures; `_` in their names stands for `-`, `__` for `.`."""
@@ -66,17 +79,27 @@ class Profile:
             name: Figure(value, f"set in place of {self._figures[name].value}", "chosen")
             for name, value in changed.items()
         }
-        return Profile(self.name, self._clients, {**self._figures, **figures})
+        return Profile(self.name, self._clients, {**self._figures, **figures}, self._meters)
 
     def client(self, component: str) -> ClientLimit | None:
         """The limit of a component's clients; None when they have none."""
         limit = self._clients.get(component)
         return limit if limit is not None and limit.qps else None
 
-    def limiter(self, component: str) -> TokenBucket | None:
-        """A fresh bucket for one client of a component; None when it is not limited."""
+    def limiter(self, component: str, user: str = "") -> TokenBucket | None:
+        """A fresh bucket for one client of a component, used by one part of it; None when it is not limited."""
         limit = self.client(component)
-        return TokenBucket(limit.qps, limit.burst) if limit is not None else None
+        if limit is None:
+            return None
+        return TokenBucket(limit.qps, limit.burst, self.meter(user or component, f"{limit.qps:g} requests/s"))
+
+    def meter(self, component: str, limit: str) -> Meter | None:
+        """A meter of one limit of a component; None when the profile is not metered."""
+        if self._meters is None:
+            return None
+        meter = Meter(component, limit)
+        self._meters.add(meter)
+        return meter
 
     def clients(self) -> dict[str, ClientLimit]:
         """All client limits by component."""

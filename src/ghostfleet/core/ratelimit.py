@@ -12,15 +12,20 @@ import struct
 from collections.abc import Hashable
 from typing import Protocol
 
+from ghostfleet.core.saturation import Meter
+
 __all__ = ["ItemBucket", "ItemExponentialBackoff", "ItemLimiter", "MaxOf", "TokenBucket", "controller_limiter"]
 
 
 class TokenBucket:
-    """A client's rate limit. Without `qps` (None, zero or less) it lets everything pass at once."""
+    """A client's rate limit. Without `qps` (None, zero or less) it lets everything pass at once.
 
-    __slots__ = ("_last_us", "_tokens", "burst", "qps")
+    A `meter` is told of all who have to wait.
+    """
 
-    def __init__(self, qps: float | None, burst: int = 1) -> None:
+    __slots__ = ("_last_us", "_meter", "_tokens", "burst", "qps")
+
+    def __init__(self, qps: float | None, burst: int = 1, meter: Meter | None = None) -> None:
         if qps is not None and qps > 0 and burst < 1:
             raise ValueError(f"a rate limit of {qps} requests a second needs a burst of 1 or more, not {burst}")
         #: client-go keeps QPS as a 32-bit float, which shows in waits for rates such as 0.1
@@ -28,6 +33,7 @@ class TokenBucket:
         self.burst = burst
         self._tokens = float(burst)
         self._last_us: int | None = None
+        self._meter = meter
 
     def reserve(self, now_us: int) -> int:
         """Take a token; the microseconds until it may be used."""
@@ -36,7 +42,12 @@ class TokenBucket:
         tokens = self._tokens_at(now_us) - 1.0
         self._tokens = tokens
         self._last_us = now_us
-        return 0 if tokens >= 0 else -(-self._wait_ns(tokens) // 1000)
+        if tokens >= 0:
+            return 0
+        wait = -(-self._wait_ns(tokens) // 1000)
+        if self._meter is not None:
+            self._meter.wait(now_us, wait)
+        return wait
 
     def try_accept(self, now_us: int) -> bool:
         """Take a token if there is one now."""

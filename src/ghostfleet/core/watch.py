@@ -1,10 +1,11 @@
 """Watches: a client's running view of one resource, filtered by namespace and selector.
 
 A watch begins at a revision: what changed since then comes first, then every later change. Without a revision, or when
-initial events are asked for, the present state comes first, as ADDED events. An object that comes to match the selector
-is ADDED for this watch, one that stops matching is DELETED, whatever the change was. Pending events wait in a buffer
-that its reader drains; a reader too slow for its buffer is cut off, so that it can never hold up a write or fill the
-memory.
+initial events are asked for, the *present* state comes first, as ADDED events. An object that comes to match the
+selector is ADDED for this watch, one that stops matching is DELETED, whatever the change was. Pending events wait in a
+small buffer that its reader drains. A reader too slow for its buffer falls *behind*: the watch keeps no more than the
+revision that it has come to, and reads on in the resource's history. Where that does not reach back any more, the watch
+ends with 410, so that a slow reader can never hold up a write or fill the memory.
 """
 
 from __future__ import annotations
@@ -12,23 +13,25 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ghostfleet.core.changes import Change, Event, Object
-from ghostfleet.core.errors import ApiError, expired
+from ghostfleet.core.errors import ApiError
 from ghostfleet.core.store import Store
 
 __all__ = ["Watch"]
 
-_BUFFER = 65_536
+_BUFFER = 1024
 
 
 class Watch:
     """One watcher. `wake` is called, from inside a write, when something becomes pending and when the watch ends."""
 
     __slots__ = (
+        "_behind",
         "_buffer",
         "_capacity",
         "_history",
         "_matches",
         "_namespace",
+        "_present",
         "_stop",
         "closed",
         "error",
@@ -62,16 +65,34 @@ class Watch:
         self.initial_done = store.revision if initial_events else None
         #: Everything up to this revision has been seen.
         self.revision = store.revision
+        self._present: list[Object] = []
+        #: The revision after which events are in the history only; None when all that is pending is in the buffer.
+        self._behind: int | None = None
         if since is None or initial_events:
-            self._buffer = self._present(store, resource)
+            self._present = [obj for obj in store.bucket(resource).walk(namespace) if matches is None or matches(obj)]
         else:
-            self._buffer = self._missed(since)
+            self._history.check(since)
+            self._behind = since
         self._stop = store.listen(resource, self._take)
 
+    def present(self) -> list[Object]:
+        """The objects that the watch begins with, given once; who does not ask drains them as events."""
+        present, self._present = self._present, []
+        return present
+
     def drain(self) -> list[Event]:
-        """All that is pending, oldest first."""
+        """What is pending, oldest first; after nothing at all there is nothing more."""
         pending, self._buffer = self._buffer, []
-        return pending
+        if self._present:
+            return [Event(int(obj["metadata"]["resourceVersion"]), "ADDED", obj) for obj in self.present()] + pending
+        return self._catch_up() if self._behind is not None and not pending else pending
+
+    def end(self, error: ApiError) -> None:
+        """End the watch against its reader's will; what is pending is lost."""
+        if not self.closed:
+            self.error = error
+            self._present, self._buffer, self._behind = [], [], None
+            self.close()
 
     def close(self) -> None:
         """End the watch; its reader is woken."""
@@ -81,36 +102,39 @@ class Watch:
             if self.wake is not None:
                 self.wake()
 
-    def _present(self, store: Store, resource: str) -> list[Event]:
-        matches = self._matches
-        return [
-            Event(int(obj["metadata"]["resourceVersion"]), "ADDED", obj)
-            for obj in store.bucket(resource).walk(self._namespace)
-            if matches is None or matches(obj)
-        ]
-
-    def _missed(self, since: int) -> list[Event]:
-        views = (
-            self._view(change)
-            for change in self._history.since(since)
-            if self._namespace is None or change.namespace == self._namespace
-        )
-        return [view for view in views if view is not None]
-
     def _take(self, change: Change) -> None:
-        self.revision = change.revision
-        if self._namespace is not None and change.namespace != self._namespace:
+        before, self.revision = self.revision, change.revision
+        if self._behind is not None or (self._namespace is not None and change.namespace != self._namespace):
             return
         event = self._view(change)
         if event is None:
             return
         buffer = self._buffer
         if len(buffer) >= self._capacity:
-            self._cut_off()
+            self._behind = before
             return
         buffer.append(event)
         if len(buffer) == 1 and self.wake is not None:
             self.wake()
+
+    def _catch_up(self) -> list[Event]:
+        """The next events out of the history."""
+        while self._behind is not None:
+            try:
+                changes = self._history.since(self._behind, self._capacity)
+            except ApiError as error:
+                self.end(error)
+                break
+            self._behind = changes[-1].revision if len(changes) == self._capacity else None
+            found = [
+                event
+                for change in changes
+                if (self._namespace is None or change.namespace == self._namespace)
+                and (event := self._view(change)) is not None
+            ]
+            if found:
+                return found
+        return []
 
     def _view(self, change: Change) -> Event | None:
         """The change as this watch sees it; None when it concerns nothing that matches, before or after."""
@@ -124,10 +148,3 @@ class Watch:
             return None
         self._history.shown(change)
         return change.view(("MODIFIED" if before else "ADDED") if after else "DELETED")
-
-    def _cut_off(self) -> None:
-        self._buffer = []
-        self.error = expired(
-            f"the watch fell more than {self._capacity} events behind; list again and watch from there"
-        )
-        self.close()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ghostfleet.core.changes import Object
 from ghostfleet.drive.connection import Connection
 from ghostfleet.drive.interface import Refused
-from ghostfleet.stages.dradrivers import Profile, find_profile
+from ghostfleet.stages.dradrivers import DriverProfile, find_profile
 from ghostfleet.stages.nodes import NodeShape
 
 __all__ = ["Driver", "driver_of", "publish_classes", "publish_slices", "taint", "untaint", "withdraw"]
@@ -25,7 +25,7 @@ _CONFLICT = 409
 class Driver(NamedTuple):
     """What offers the devices of a node."""
 
-    profile: Profile
+    profile: DriverProfile
     devices: int
 
 

@@ -11,11 +11,12 @@ A *kind* says where objects of one sort are found: group, version and plural. An
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ghostfleet.core.changes import Object
+from ghostfleet.core.saturation import Saturated
 
 __all__ = [
     "DEPLOYMENTS",
@@ -26,8 +27,8 @@ __all__ = [
     "PERSISTENT_VOLUME_CLAIMS",
     "PODS",
     "Cluster",
+    "ClusterInfo",
     "ConnectionFailed",
-    "Facts",
     "Kind",
     "Refused",
     "Seen",
@@ -80,7 +81,7 @@ DEPLOYMENTS = Kind("apps", "v1", "deployments")
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ClusterInfo:
     """What a cluster is, for reports and for messages."""
 
     #: Where it is: `embedded`, or its address.
@@ -95,6 +96,8 @@ class Facts:
     profile: str = ""
     #: The dispatcher in front of its scheduler; "" where none is known.
     dispatcher: str = ""
+    #: What else makes a cluster of ghostfleet's what it is: schedulers and their configuration, stages ...
+    made: Mapping[str, Any] = field(default_factory=dict)
     #: What tells it from every other cluster: the uid of its namespace kube-system; "" where that cannot be read.
     uid: str = ""
     #: The kubeconfig and the context by which it was reached; "" where none was needed.
@@ -103,10 +106,10 @@ class Facts:
 
 
 class Cluster(Protocol):
-    """See the module's words. `kind` objects carry their namespace in their metadata."""
+    """A cluster, embedded or real, by the verbs of its API. `kind` objects carry their namespace in their metadata."""
 
     @property
-    def facts(self) -> Facts: ...
+    def info(self) -> ClusterInfo: ...
 
     def now(self) -> int:
         """The cluster's time."""
@@ -149,6 +152,10 @@ class Cluster(Protocol):
 
     async def delete_all(self, kind: Kind, namespace: str, labels: str) -> None:
         """Delete all objects of a namespace that a label selector finds, and in the background what they own."""
+        ...
+
+    async def saturation(self) -> Sequence[Saturated] | None:
+        """How long each limit of its modelled components held something up so far; None on a real cluster."""
         ...
 
     def watch(self, kind: Kind, namespace: str, labels: str, seen: Seen) -> Callable[[], None]:

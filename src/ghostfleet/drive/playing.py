@@ -115,7 +115,9 @@ def play(clock: VirtualClock, work: Coroutine[Any, Any, T]) -> T:
     task = Task(work, lambda: None)
     with _interrupts_noted() as interrupted, sparing_collector():
         task.step()
-        clock.run(stop=lambda: task.done or bool(interrupted))
+        if not task.done:
+            # The clock looks whether to stop after each callback, so that it would run one even for nothing.
+            clock.run(stop=lambda: task.done or bool(interrupted))
     if interrupted:
         task.cancel()
         raise KeyboardInterrupt

@@ -11,21 +11,24 @@ import asyncio
 import os
 import threading
 import urllib.parse
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND, WallClock
+from ghostfleet.core.saturation import Saturated
 from ghostfleet.drive.access import Access
 from ghostfleet.drive.connection import Connection
-from ghostfleet.drive.interface import Facts, Kind, Refused, Seen
+from ghostfleet.drive.interface import ClusterInfo, Kind, Refused, Seen
 from ghostfleet.drive.watching import Watcher
 
 __all__ = ["Remote"]
 
 T = TypeVar("T")
 _ABOUT = "/ghostfleet"
+#: What a cluster of ours says about its make, besides what has a place of its own.
+_MADE = ("schedulers", "schedulerConfiguration", "stages", "commands", "without")
 
 
 class Remote:
@@ -43,13 +46,14 @@ class Remote:
         about = _about(connection)
         self._scale = float(about.get("scale") or 1.0)
         self._clock = WallClock(self._scale, start=about.get("microseconds"))
-        self.facts = Facts(
+        self.info = ClusterInfo(
             address=access.url,
             clock="wall" if self._scale == 1.0 else f"scaled:{self._scale:g}",
             version=version,
             ghostfleet=bool(about),
             profile=about.get("profile", ""),
             dispatcher=about.get("dispatcher", ""),
+            made={name: about[name] for name in _MADE if about.get(name)},
             uid=_uid(connection),
             kubeconfig=os.pathsep.join(str(file.absolute()) for file in access.files),
             context=access.context,
@@ -100,13 +104,19 @@ class Remote:
     async def delete_all(self, kind: Kind, namespace: str, labels: str) -> None:
         await self._do(lambda connection: connection.delete(kind.path(namespace) + _selecting(labels)))
 
+    async def saturation(self) -> Sequence[Saturated] | None:
+        if not self.info.ghostfleet:
+            return None
+        about = await self._do(_about)
+        return [Saturated(*each) for each in about["limits"]] if "limits" in about else None
+
     def watch(self, kind: Kind, namespace: str, labels: str, seen: Seen) -> Callable[[], None]:
         loop = asyncio.get_running_loop()
 
-        def told(event: str, obj: Object) -> None:
+        def on_event(event: str, obj: Object) -> None:
             loop.call_soon_threadsafe(seen, self._clock.now(), event, obj)
 
-        watcher = Watcher(self._access, kind.path(namespace), labels, told)
+        watcher = Watcher(self._access, kind.path(namespace), labels, on_event)
         self._watchers.append(watcher)
         watcher.start()
         return watcher.stop

@@ -28,7 +28,7 @@ from ghostfleet.kube.processes import PartEnded, Processes
 from ghostfleet.kube.programs import CONTROLLERS, ETCD, KWOK, SCHEDULER, SERVER, ProgramsMissing, find_programs
 from ghostfleet.server import kubeconfig
 from ghostfleet.server.auth import new_token
-from ghostfleet.server.instances import Instance, Record
+from ghostfleet.server.instances import Instance, InstanceRecord
 from ghostfleet.server.launch import LaunchError, check, forget
 from ghostfleet.server.launchconfig import LaunchConfig
 from ghostfleet.server.tls import make_certificates
@@ -161,7 +161,7 @@ class _Run:
         version = (self._answer("/version") or {}).get("gitVersion", "")
         started = rfc3339(self._clock.now())
         self._instance.publish(
-            Record(settings.name, os.getpid(), self.url, settings.clock, started, version, settings.runtime)
+            InstanceRecord(settings.name, os.getpid(), self.url, settings.clock, started, version, settings.runtime)
         )
 
     def _start_stages(self) -> None:

@@ -23,7 +23,7 @@ from ghostfleet.lab.records import Run, Sample, Submission
 
 __all__ = ["Journal", "RunDirectory", "Timeline"]
 
-_RESULTS = ("sampled.json", "timeline.jsonl", "times.csv", "general.png", "detailed.png", "report.html")
+_RESULTS = ("sampled.json", "timeline.jsonl", "gpus.jsonl", "times.csv", "general.png", "detailed.png", "report.html")
 _FILES = ("run.json", "submitted.json", "submitted.journal", *_RESULTS)
 
 
@@ -152,6 +152,16 @@ class RunDirectory:
                 found[name] = line
         return found
 
+    def add_occupancy(self, series: dict[str, Any]) -> None:
+        """Write down what one recorder saw of the cluster's GPUs."""
+        lines = OccupancyFile(self.path / "gpus.jsonl")
+        lines.add(series)
+        lines.close()
+
+    def occupancy(self) -> list[dict[str, Any]]:
+        """What each recorder saw of the cluster's GPUs, one after the other."""
+        return self._lines("gpus.jsonl")
+
     # -- files -------------------------------------------------------------------------------------------------------
 
     def _read(self, name: str) -> Any:
@@ -270,3 +280,10 @@ class Timeline(_Added):
 
     def add(self, marks: Iterable[tuple[str, dict[str, int]]]) -> None:
         self._add({"jobName": name, **each} for name, each in marks)
+
+
+class OccupancyFile(_Added):
+    """The use of GPUs over time, each line as one recorder saw it."""
+
+    def add(self, series: dict[str, Any]) -> None:
+        self._add([series])

@@ -1,14 +1,14 @@
 """Judging: whether a workload has come to its end, and how, by what its objects say.
 
 Kinds say it differently: Jobs and PyTorchJobs by a condition, pods and Run:ai's kinds by a phase. All of them are
-understood, so that a type needs no code of its own.
+understood, so that a type needs no code of its own. So is how many pods they ask for.
 """
 
 from __future__ import annotations
 
 from ghostfleet.core.changes import Object
 
-__all__ = ["ended_at", "outcome", "why"]
+__all__ = ["ended_at", "outcome", "pods_at_once", "why"]
 
 _GOOD = frozenset({"Complete", "Completed", "Succeeded"})
 _BAD = frozenset({"Failed", "Error"})
@@ -46,9 +46,21 @@ def why(obj: Object) -> str:
     if outcome(obj) != "Failed":
         return ""
     status = obj["status"]
-    told = _final(status) or status
-    words = [str(told.get(key)) for key in ("reason", "message") if told.get(key)]
+    final = _final(status) or status
+    words = [str(final.get(key)) for key in ("reason", "message") if final.get(key)]
     return ": ".join(words).replace("\n", " ") or "Failed"
+
+
+def pods_at_once(obj: Object) -> int:
+    """How many pods it wants at the same time; 0 when it does not say."""
+    spec = obj.get("spec") or {}
+    replicas = spec.get("pytorchReplicaSpecs")
+    if replicas:
+        return sum(int(each.get("replicas", 1)) for each in replicas.values())
+    if "parallelism" in spec or "completions" in spec:
+        parallel = int(spec.get("parallelism", 1))
+        return min(parallel, int(spec.get("completions") or parallel))
+    return int(spec.get("replicas", 0)) if isinstance(spec.get("replicas", 0), int) else 0
 
 
 def _final(status: Object) -> Object | None:

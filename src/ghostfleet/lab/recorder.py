@@ -5,6 +5,10 @@ which objects carry as their own name or in a join label. Rows are made for any 
 told before its workload, but only those whose workload carries the run's label count. An object that was there before
 the recorder began gives no marks for what had happened by then: when it happened is not known. What is known of each
 pod is a few bits, so an event costs a look at the pod and little more.
+
+A mark never moves: a workload is decided on when the first of its pods gets a node, and its last pod is the last of as
+many as it wants at once; those that replace failed ones come after it. What pods do after the workload has ended is no
+part of its life.
 """
 
 from __future__ import annotations
@@ -13,26 +17,27 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 
 from ghostfleet.core.changes import Object
+from ghostfleet.core.clock import SECOND
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.drive.interface import PERSISTENT_VOLUME_CLAIMS, PODS, Cluster, Kind, Seen
 from ghostfleet.lab.directory import Timeline
-from ghostfleet.lab.judging import outcome
+from ghostfleet.lab.judging import outcome, pods_at_once
 from ghostfleet.lab.mix import Workload
 from ghostfleet.lab.records import MARKS
 from ghostfleet.lab.rendering import INDEX_ANNOTATION, RUN_LABEL
 from ghostfleet.lab.types import JOIN_LABELS, KindName
 
-__all__ = ["Recorder"]
+__all__ = ["TimelineRecorder"]
 
 # What has been seen of a pod.
-_CREATED, _DECIDED, _BOUND, _RUNNING, _ENDED, _EVICTED = 1, 2, 4, 8, 16, 32
+_CREATED, _BOUND, _RUNNING, _ENDED, _EVICTED = 1, 2, 4, 8, 16
 _ENDS = ("Succeeded", "Failed")
 _LINES = 1000
 _POD = KindName("v1", "Pod")
 
 
-class Recorder:
-    """See the module's words."""
+class TimelineRecorder:
+    """Marks the steps of a run's workloads as its watches show them."""
 
     def __init__(
         self,
@@ -44,15 +49,17 @@ class Recorder:
         self._cluster = cluster
         self._run = run
         self._workloads = workloads
+        self._namespaces = {each.namespace for each in workloads}
         self._timeline = timeline
         self._since = rfc3339(cluster.now())
+        #: How long after the end of a workload what went before may still be told: watches are not in step.
+        self._late = 0 if cluster.info.clock == "virtual" else SECOND
         self._rows: dict[str, int] = {}
         self._names: list[str] = []
         self._marks = {mark: array("q") for mark in MARKS}
-        self._up = array("l")
-        self._expected = array("l")
+        #: How many pods of each workload it wants at once, and were created, bound and running, once each.
+        self._wanted, self._made, self._bound, self._up = (array("l") for _ in range(4))
         self._stays = bytearray()
-        self._placed = bytearray()
         self._pods: dict[str, int] = {}
         self._owners: dict[str, int] = {}
         self._ours: set[int] = set()
@@ -104,6 +111,15 @@ class Recorder:
         """Whether so many workloads are where they stay: ended, or running where they do not end."""
         return self.settled >= count
 
+    def owns(self, pod: Object) -> bool:
+        """Whether a pod is of a workload of the run, as far as that is known."""
+        metadata = pod["metadata"]
+        if metadata["namespace"] not in self._namespaces:
+            return False
+        labels = metadata.get("labels") or {}
+        name = next((labels[label] for label in JOIN_LABELS if label in labels), None)
+        return self._rows.get(name or "") in self._ours
+
     # -- what was seen -----------------------------------------------------------------------------------------------
 
     def marks(self) -> Iterator[tuple[str, dict[str, int]]]:
@@ -129,10 +145,10 @@ class Recorder:
             self._names.append(name)
             for column in self._marks.values():
                 column.append(0)
-            self._up.append(0)
-            self._expected.append(0)
+            for count in (self._made, self._bound, self._up):
+                count.append(0)
+            self._wanted.append(self._workloads[0].pods)
             self._stays.append(0)
-            self._placed.append(0)
         return row
 
     def _known(self, obj: Object) -> bool:
@@ -141,7 +157,7 @@ class Recorder:
 
     def _created(self, mark: str, row: int, now: int, obj: Object) -> None:
         column = self._marks[mark]
-        if not column[row] and self._known(obj):
+        if now and not column[row] and self._known(obj):
             column[row] = now
             self.changed = now
 
@@ -159,6 +175,7 @@ class Recorder:
     def _see_job_of(self, row: int, now: int, event: str, obj: Object, mark: str) -> None:
         if event == "ADDED":
             self._created(mark, row, now, obj)
+            self._wanted[row] = pods_at_once(obj) or self._wanted[row]
         if row in self._over:
             return
         if event == "DELETED":
@@ -174,12 +191,12 @@ class Recorder:
     def _claim(self, row: int, workload: Workload) -> None:
         """The row is of this run; what was counted of it before counts from now on."""
         self._ours.add(row)
-        self._expected[row], self._stays[row] = workload.pods, not workload.of.ends
+        self._wanted[row], self._stays[row] = workload.pods, not workload.of.ends
         self.seen += 1
         if row in self._over:
             self.finished += 1
             self.settled += 1
-        elif self._up[row] >= self._expected[row]:
+        elif self._up[row] >= self._wanted[row]:
             self._runs(row)
 
     def _runs(self, row: int) -> None:
@@ -216,56 +233,59 @@ class Recorder:
         else:
             return
         row = self._row(name)
-        state = before or self._begin(uid, row, now, obj)
-        known = before or metadata["creationTimestamp"] >= self._since
+        known = (before or metadata["creationTimestamp"] >= self._since) and not self._is_over(row, now)
+        time = now if known else 0
+        state = before or self._begin(uid, row, time, obj)
         status = obj.get("status") or {}
         if not state & _BOUND:
-            state = self._decide(state, row, now if known else 0, obj, status)
+            state |= self._bind(row, time, obj)
         phase = status.get("phase")
         if phase == "Running" and not state & _RUNNING:
             state |= _RUNNING
-            self._run_pod(row, now if known else 0)
+            self._run_pod(row, time)
         elif phase in _ENDS and not state & _ENDED:
             if not state & _RUNNING and phase == "Succeeded":
-                self._run_pod(row, now if known else 0)
+                self._run_pod(row, time)
             state |= _ENDED | _RUNNING
-            if known:
-                self._set("ended", row, now)
+            if time:
+                self._set("ended", row, time)
         if "deletionTimestamp" in metadata and not state & _EVICTED and _disrupted(status):
             state |= _EVICTED
-            self._set("evicted", row, now, first=True)
+            if time:
+                self._set("evicted", row, time, first=True)
         if state != before:
             self._pods[uid] = state
 
+    def _is_over(self, row: int, now: int) -> bool:
+        """Whether the workload had ended before: what its pods do then is no part of its life."""
+        return row in self._over and now > self._marks["finished"][row] + self._late
+
     def _begin(self, uid: str, row: int, now: int, obj: Object) -> int:
         self._created("firstPod", row, now, obj)
-        if obj["metadata"]["creationTimestamp"] >= self._since:
-            self._marks["lastPod"][row] = now
+        self._made[row] += 1
+        if self._made[row] == self._wanted[row]:
+            self._created("lastPod", row, now, obj)
         self._owners[uid] = row
         return _CREATED
 
-    def _decide(self, state: int, row: int, now: int, obj: Object, status: Object) -> int:
-        """What the scheduler has made of a pod: it has a node, or there is a reason why not, for the time being."""
-        if obj["spec"].get("nodeName"):
-            if now:
-                if not self._placed[row]:
-                    self._placed[row] = 1
-                    self._set("decided", row, now)
-                self._set("bound", row, now)
-            return state | _DECIDED | _BOUND
-        if not state & _DECIDED:
-            for condition in status.get("conditions") or ():
-                if condition["type"] == "PodScheduled" and condition.get("reason"):
-                    if now:
-                        self._set("decided", row, now, first=True)
-                    return state | _DECIDED
-        return state
+    def _bind(self, row: int, now: int, obj: Object) -> int:
+        """A pod has a node now, or none yet; the workload is decided on with the first, and placed with the last."""
+        if not obj["spec"].get("nodeName"):
+            return 0
+        self._bound[row] += 1
+        if now and self._bound[row] == 1:
+            self._set("decided", row, now)
+        if now and self._bound[row] == self._wanted[row]:
+            self._set("bound", row, now)
+        return _BOUND
 
     def _run_pod(self, row: int, now: int) -> None:
+        self._up[row] += 1
+        if self._up[row] != self._wanted[row]:
+            return
         if now:
             self._set("running", row, now)
-        self._up[row] += 1
-        if self._up[row] == self._expected[row] and row in self._ours and row not in self._over:
+        if row in self._ours and row not in self._over:
             self._runs(row)
 
     def _see_claim(self, now: int, event: str, obj: Object) -> None:
@@ -299,7 +319,7 @@ class Recorder:
         if row not in self._ours:
             return
         self.finished += 1
-        up = self._up[row] >= self._expected[row]
+        up = self._up[row] >= self._wanted[row]
         self.running -= up
         self.settled += not (up and self._stays[row])
         self._unwritten.append(row)

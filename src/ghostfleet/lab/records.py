@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, TypedDict
 
+from ghostfleet import __version__
 from ghostfleet.core.timestamps import MICRO, parse_rfc3339, rfc3339_micro
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.mix import Mix
@@ -50,6 +51,12 @@ class Run(Plan):
     #: `submitting` or `submitted`
     state: str = "submitting"
     cluster: dict[str, Any] = field(default_factory=dict)
+    #: The version of ghostfleet that submitted it.
+    version: str = ""
+    #: Which limits of modelled components held things up, the worst first; None where that is not known.
+    limits: list[dict[str, Any]] | None = None
+    #: What came of it: utilisation, fragmentation, waiting time.
+    figures: dict[str, Any] = field(default_factory=dict)
     #: Of the mix file's content, so that a run is not gone on with by another mix.
     mixDigest: str = ""  # the name it has in the file
     #: Real seconds that the lab has spent on the run so far.
@@ -61,7 +68,7 @@ class Run(Plan):
         asked = {each.name: getattr(plan, each.name) for each in fields(plan)}
         asked["type"] = _MIXED if plan.mix else plan.load().classes[0].kind.name
         digest = digest_of(Path(plan.mix)) if plan.mix else ""
-        return cls(**asked, run=run, started=started, cluster=cluster, mixDigest=digest)
+        return cls(**asked, run=run, started=started, cluster=cluster, version=__version__, mixDigest=digest)
 
     @classmethod
     def read(cls, raw: dict[str, Any]) -> Run:
@@ -175,9 +182,13 @@ class Sample(TypedDict, total=False):
     pods: int
     gpus: int
     node: str
+    firstPodScheduledTimestamp: str | None
+    allPodsCreatedTimestamp: str | None
     lastPodScheduledTimestamp: str | None
     firstPodRunningTimestamp: str | None
     lastPodRunningTimestamp: str | None
     finishedTimestamp: str | None
     failure: str
+    #: When each pod that is still there was bound to a node and ended, and its GPUs.
+    gpuHolds: list[tuple[str, str | None, int]]
     marks: dict[str, int]

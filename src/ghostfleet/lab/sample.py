@@ -5,6 +5,11 @@ name, pods carry it in a join label, pod groups in the label `release` or `workl
 is still missing is *incomplete* and left out, so a sample can be taken again and again while a test runs. A workload
 that is gone from the cluster keeps what an earlier sample saw of it. Times are passed on as the cluster wrote them, to
 the second; where a recorder ran alongside, its marks stand beside them.
+
+What is told must not depend on when it is asked for. A workload's *last* pod is therefore the last of as many as it
+wants at once, and those that replace failed ones come after it: once that many were created, bound or running, the time
+stays what it is. What pods do after their workload has ended is no part of its life. `podSchedulingDecisionTimestamp`
+and `lastPodCreatedTimestamp` alone are what they are in the Run:ai tool, whatever that is at the time.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, cast
 
 from ghostfleet.core.changes import Object
 from ghostfleet.core.quantity import value
@@ -20,7 +25,7 @@ from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.drive.interface import EVENTS, PERSISTENT_VOLUME_CLAIMS, PODS, Cluster, Kind, Refused
 from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.errors import LabError
-from ghostfleet.lab.judging import ended_at, outcome, why
+from ghostfleet.lab.judging import ended_at, outcome, pods_at_once, why
 from ghostfleet.lab.records import Run, Sample, Submission
 from ghostfleet.lab.survey import GPU_RESOURCES
 from ghostfleet.lab.types import JOIN_LABELS, KindName, WorkloadType
@@ -28,6 +33,16 @@ from ghostfleet.lab.types import JOIN_LABELS, KindName, WorkloadType
 __all__ = ["Sampled", "sample"]
 
 _FORBIDDEN = 403
+_ENDED = ("Succeeded", "Failed")
+#: Times that stay what they are, once they are known.
+_FOR_GOOD = (
+    "firstPodCreatedTimestamp",
+    "allPodsCreatedTimestamp",
+    "firstPodScheduledTimestamp",
+    "lastPodScheduledTimestamp",
+    "firstPodRunningTimestamp",
+    "lastPodRunningTimestamp",
+)
 #: The mark that says the same as a time of an object.
 _MARKED = {
     "workloadCreatedTimestamp": "workload",
@@ -40,6 +55,8 @@ _MARKED = {
     "firstPVCBindRequestTimestamp": "claimRequested",
     "firstPVCBindTimestamp": "claimBound",
     "backendJobCreatedTimestamp": "",
+    "firstPodScheduledTimestamp": "decided",
+    "allPodsCreatedTimestamp": "lastPod",
     "lastPodScheduledTimestamp": "bound",
     "firstPodRunningTimestamp": "",
     "lastPodRunningTimestamp": "running",
@@ -152,7 +169,7 @@ def _taken(
     """The sample of one workload; None, and a count, when something is missing."""
     missing = _missing(submission.name, objects)
     if not missing:
-        return _joined(submission, objects)
+        return _kept(_joined(submission, objects, shape[0]), earlier)
     if earlier is not None and missing in ("workload", "pods"):
         return earlier
     # Clusters clear away what has ended; what was seen before it went still counts.
@@ -162,12 +179,22 @@ def _taken(
     return None
 
 
+def _kept(taken: Sample, earlier: Sample | None) -> Sample:
+    """A sample with what an earlier one knew: pods that are deleted, or cleared away, take their times with them."""
+    if earlier is None:
+        return taken
+    if earlier["phase"] in _ENDED and earlier["pods"] > taken["pods"]:
+        return earlier
+    known = {field: time for field, time in earlier.items() if field in _FOR_GOOD and time}
+    return cast("Sample", {**taken, **known})
+
+
 def _from_marks(submission: Submission, marks: Mapping[str, int], job: Object | None, shape: tuple[int, int]) -> Sample:
     """What the objects of a workload would say if they were still there; `shape` is how many pods and GPUs it had."""
     times: dict[str, str | None] = {
         field: rfc3339(marks[mark]) if mark in marks else None for field, mark in _MARKED.items()
     }
-    made = {
+    made: dict[str, Any] = {
         "jobName": submission.name,
         "jobNamespace": submission.namespace,
         "projectName": submission.project,
@@ -177,6 +204,7 @@ def _from_marks(submission: Submission, marks: Mapping[str, int], job: Object | 
         "gpus": shape[1],
         "node": "",
         "failure": why(job) if job is not None else "",
+        "gpuHolds": [],
     }
     return cast("Sample", made)
 
@@ -298,16 +326,17 @@ def _missing(name: str, objects: _Objects) -> str:
     return "" if _decision(_first(objects.pods[name])) else "scheduling decision"
 
 
-def _joined(submission: Submission, objects: _Objects) -> Sample:
+def _joined(submission: Submission, objects: _Objects, pods_of_type: int) -> Sample:
     name = submission.name
     pods = objects.pods[name]
     job = objects.jobs[name]
     first = _first(pods)
     created = [pod["metadata"]["creationTimestamp"] for pod in pods]
-    running = [time for pod in pods if (time := _running_since(pod))]
-    scheduled = [time for pod in pods if (time := _condition(pod, "PodScheduled", "True"))]
-    decided = _decision(first)
     ended = ended_at(job) or (_last_end(pods) if outcome(job) else None)
+    running = _until(ended, (_running_since(pod) for pod in pods))
+    scheduled = _until(ended, (_condition(pod, "PodScheduled", "True") for pod in pods))
+    wanted = pods_at_once(job) or pods_of_type or len(pods)
+    decided = _decision(first)
     return {
         "jobName": name,
         "jobNamespace": submission.namespace,
@@ -328,12 +357,34 @@ def _joined(submission: Submission, objects: _Objects) -> Sample:
         "pods": len(pods),
         "gpus": sum(_gpus(pod) for pod in pods),
         "node": first["spec"].get("nodeName") or "",
-        "lastPodScheduledTimestamp": max(scheduled) if len(scheduled) == len(pods) else None,
+        "firstPodScheduledTimestamp": min(scheduled, default=None),
+        "allPodsCreatedTimestamp": _nth(created, wanted),
+        "lastPodScheduledTimestamp": _nth(scheduled, wanted),
         "firstPodRunningTimestamp": min(running, default=None),
-        "lastPodRunningTimestamp": max(running) if len(running) == len(pods) else None,
+        "lastPodRunningTimestamp": _nth(running, wanted),
         "finishedTimestamp": ended,
         "failure": why(job),
+        "gpuHolds": [hold for pod in pods if (hold := _hold(pod))],
     }
+
+
+def _until(ended: str | None, times: Iterable[str | None]) -> list[str]:
+    """The times that are known, but for those after the end."""
+    return [time for time in times if time and (not ended or time <= ended)]
+
+
+def _nth(times: list[str], number: int) -> str | None:
+    """The time at which so many had happened."""
+    return sorted(times)[number - 1] if len(times) >= number else None
+
+
+def _hold(pod: Object) -> tuple[str, str | None, int] | None:
+    """From when to when a pod held how many GPUs."""
+    bound, gpus = _condition(pod, "PodScheduled", "True"), _gpus(pod)
+    if not bound or not gpus:
+        return None
+    over = (pod.get("status") or {}).get("phase") in _ENDED
+    return bound, (_last_end([pod]) or bound) if over else None, gpus
 
 
 def _first(pods: list[Object]) -> Object:

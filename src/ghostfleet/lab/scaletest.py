@@ -7,15 +7,20 @@ as its *patience* lasts, in cluster time: workloads that can never be placed wou
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from ghostfleet.core.clock import SECOND, WallClock
+from ghostfleet.core.saturation import Saturated, saturated_since
 from ghostfleet.drive.interface import Cluster
 from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.mix import Workload
+from ghostfleet.lab.occupancy import GpuOccupancy
 from ghostfleet.lab.plan import Plan
 from ghostfleet.lab.progress import Progress
-from ghostfleet.lab.recorder import Recorder
+from ghostfleet.lab.recorder import TimelineRecorder
 from ghostfleet.lab.records import Run
 from ghostfleet.lab.sample import Sampled, sample
 from ghostfleet.lab.submit import Submitter
@@ -69,16 +74,11 @@ async def scale_test(
     """Submit a run, record it until it has ended, and sample it. Ctrl-C keeps what was seen until then."""
     wall, began = WallClock(start=0), cluster.now()
     run = submitter.run
-    timeline = directory.timeline()
-    recorder = Recorder(cluster, run.run, submitter.workloads, timeline)
-    gave_up = False
-    try:
-        await recorder.start(claims=run.pvc)
+    before = await cluster.saturation()
+    async with _recording(cluster, directory, run, submitter.workloads) as recorder:
         await submitter.submit()
         gave_up = not await _wait(cluster, recorder, submitter.submitted, progress, patience)
-    finally:
-        recorder.stop()
-        timeline.close()
+    run.limits = await _limits(cluster, before)
     marks = dict(recorder.marks())
     sampled = await sample(cluster, directory, run.kinds(), events=run.pvc, marks=marks)
     real = wall.now()
@@ -98,25 +98,49 @@ async def scale_test(
 
 async def follow(cluster: Cluster, directory: RunDirectory, run: Run, progress: Progress, patience: int) -> bool:
     """Record a run that another process submits, until it has ended; false when nothing changed any more."""
-    timeline = directory.timeline()
-    recorder = Recorder(cluster, run.run, run.workloads(), timeline)
-    try:
-        await recorder.start(claims=run.pvc)
-        while True:
-            current = directory.run() or run
-            count = len([each for each in directory.submissions() if not each.error])
-            if current.state == "submitted":
-                return await _wait(cluster, recorder, count, progress, patience)
+    before = await cluster.saturation()
+    async with _recording(cluster, directory, run, run.workloads()) as recorder:
+        while (current := directory.run() or run).state != "submitted":
             progress.begin("following", run.count)
             progress.advance(recorder.settled, _note(recorder))
             recorder.write()
             await cluster.sleep(_STEP)
+        count = len([each for each in directory.submissions() if not each.error])
+        settled = await _wait(cluster, recorder, count, progress, patience)
+    current.limits = await _limits(cluster, before)
+    directory.write_run(current)
+    return settled
+
+
+@asynccontextmanager
+async def _recording(
+    cluster: Cluster, directory: RunDirectory, run: Run, workloads: Sequence[Workload]
+) -> AsyncIterator[TimelineRecorder]:
+    """Record the steps of a run's workloads and the use of the cluster's GPUs, and write both down."""
+    timeline = directory.timeline()
+    recorder = TimelineRecorder(cluster, run.run, workloads, timeline)
+    occupancy = GpuOccupancy(cluster, {each.namespace for each in workloads}, recorder.owns)
+    try:
+        await recorder.start(claims=run.pvc)
+        await occupancy.start()
+        yield recorder
     finally:
         recorder.stop()
         timeline.close()
+        occupancy.stop()
+        if recorder.seen:
+            directory.add_occupancy(occupancy.written())
 
 
-async def _wait(cluster: Cluster, recorder: Recorder, count: int, progress: Progress, patience: int) -> bool:
+async def _limits(cluster: Cluster, before: Sequence[Saturated] | None) -> list[dict[str, Any]] | None:
+    """Which limits of the cluster's components held things up since `before`; None on a real cluster."""
+    after = await cluster.saturation()
+    if before is None or after is None:
+        return None
+    return [each.written() for each in saturated_since(before, after)]
+
+
+async def _wait(cluster: Cluster, recorder: TimelineRecorder, count: int, progress: Progress, patience: int) -> bool:
     """Let time pass until all workloads are where they stay; false when nothing changed for too long."""
     progress.begin("waiting for workloads to end or to stay", count)
     began = cluster.now()
@@ -130,5 +154,5 @@ async def _wait(cluster: Cluster, recorder: Recorder, count: int, progress: Prog
     return True
 
 
-def _note(recorder: Recorder) -> str:
+def _note(recorder: TimelineRecorder) -> str:
     return f"{recorder.seen} seen, {recorder.running} running, {recorder.finished} ended"

@@ -7,6 +7,7 @@ take one for every `CHUNK` characters or elements that they read or make, and mo
 `CHUNK` characters costs a step, the steps bound the memory too. *Depth* counts calls within calls.
 
 There is one `BUDGET`, that of the evaluation under way: evaluations never nest, and they all belong to one thread.
+While there is none it has no limit, so that whoever uses a function of a language for other ends need not know.
 Functions charge it before they do the work, wherever there is a loop, a recursion or a growing value; nothing is
 charged for what takes no longer than reading it in the text. `Strikes` keeps a text that goes over its budget again and
 again from being evaluated at all, since it would be tried for every object of a cluster.
@@ -14,6 +15,7 @@ again from being evaluated at all, since it would be tried for every object of a
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Final, NoReturn
 
 from ghostfleet.core.errors import shortened
@@ -21,12 +23,14 @@ from ghostfleet.languages.errors import EvaluationError, Unsupported
 
 __all__ = [
     "BUDGET",
+    "CAUGHT",
     "CHUNK",
     "DEPTH",
     "LONGEST_EXPRESSION",
     "LONGEST_TEMPLATE",
     "NODES",
     "STEPS",
+    "UNLIMITED",
     "BudgetExceeded",
     "Strikes",
     "bounded_source",
@@ -48,6 +52,10 @@ NODES: Final = 50_000
 #: characters of a jq query or a CEL expression, and of a template
 LONGEST_EXPRESSION: Final = 16_384
 LONGEST_TEMPLATE: Final = 65_536
+#: the limit while nothing is evaluated
+UNLIMITED: Final = sys.maxsize
+#: steps of an error that the text itself catches
+CAUGHT: Final = 4
 #: steps of a call, for what it takes to enter and to leave
 _CALL: Final = 3
 #: steps times characters of an expression: a long one does more in each step
@@ -67,8 +75,8 @@ class Budget:
 
     def __init__(self) -> None:
         self.steps = 0
-        #: where the count must stop; whoever begins an evaluation sets it, and the depth to 0 if there may be calls
-        self.limit = STEPS
+        #: where the count must stop; an evaluation sets it for as long as it lasts, and the depth to 0 before calls
+        self.limit = UNLIMITED
         self.depth = 0
 
     def step(self, count: int = 1) -> None:
@@ -133,7 +141,7 @@ class Strikes:
             self.what += f" {shortened(source)!r}"
         self._count = 0
 
-    def told(self, error: BudgetExceeded | RecursionError) -> BudgetExceeded:
+    def counted(self, error: BudgetExceeded | RecursionError) -> BudgetExceeded:
         """The error that names the place."""
         if self.out:
             return self._refusal

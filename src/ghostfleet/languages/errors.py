@@ -26,5 +26,6 @@ class Unsupported(ValueError):
 class EvaluationError(ValueError):
     """A sound expression and an object that do not go together."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(shortened(message, _MESSAGE))
+    def __str__(self) -> str:
+        # Not before it is asked for: queries fail on many objects, and nobody reads why.
+        return shortened(super().__str__(), _MESSAGE)

@@ -113,8 +113,12 @@ def class_section(classes: Sequence[ClassFigures]) -> Markup:
         "section",
         element("h2", "Classes", id="classes"),
         element("p", "The classes of the mix, and how long their workloads waited until all their pods had a node."),
-        table("Waiting time by class", head, waiting),
-        element("details", element("summary", "All phases"), table("Phases by class", by_phase, phases, texts=2)),
+        table("Waiting time by class", head, waiting, stacks=True),
+        element(
+            "details",
+            element("summary", "All phases"),
+            table("Phases by class", by_phase, phases, texts=2, stacks=True),
+        ),
         aria_labelledby="classes",
     )
 

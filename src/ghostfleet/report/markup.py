@@ -38,11 +38,15 @@ def joined(*content: str) -> Markup:
     return Markup("".join(each if isinstance(each, Markup) else html.escape(each) for each in content))
 
 
-def table(caption: str, head: list[str], rows: list[list[str]], *, texts: int = 1) -> Markup:
-    """A table that scrolls by itself when it is too wide; its first cell names a row, the first `texts` are words."""
+def table(caption: str, head: list[str], rows: list[list[str]], *, texts: int = 1, stacks: bool = False) -> Markup:
+    """A table that scrolls by itself when it is too wide; its first cell names a row, the first `texts` are words.
+
+    Where there is little room, one that `stacks` shows each row as a block, with the column's name above each cell.
+    """
 
     def cell(tag: str, index: int, content: str, scope: str | None = None) -> Markup:
-        return element(tag, content, scope=scope, class_=None if index < texts else "number")
+        label = head[index] if stacks and tag == "td" else None
+        return element(tag, content, scope=scope, class_=None if index < texts else "number", data_label=label)
 
     header = element("tr", *(cell("th", index, name, "col") for index, name in enumerate(head)))
     body = [
@@ -50,7 +54,8 @@ def table(caption: str, head: list[str], rows: list[list[str]], *, texts: int = 
         for row in rows
     ]
     whole = element("table", element("caption", caption), element("thead", header), element("tbody", *body))
-    return element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
+    look = "scroll stack" if stacks else "scroll"
+    return element("div", whole, class_=look, tabindex="0", role="region", aria_label=caption)
 
 
 def embedded(data: Any) -> Markup:

@@ -23,6 +23,8 @@ class Moment(NamedTuple):
     field: str
     #: Its name among the marks; "" when a recorder does not see it.
     mark: str = ""
+    #: Where the Run:ai tool has what comes nearest to it; read where the field is missing.
+    runai: str = ""
 
 
 class Phase(NamedTuple):
@@ -48,9 +50,15 @@ _ALL = (
     Moment("workload", "Workload Creation", "workloadCreatedTimestamp", "workload"),
     Moment("job", "Job Creation", "jobCreatedTimestamp", "job"),
     Moment("firstPod", "First Pod Creation", "firstPodCreatedTimestamp", "firstPod"),
-    Moment("lastPod", "Last Pod Creation", "lastPodCreatedTimestamp", "lastPod"),
+    Moment("lastPod", "Last Pod Creation", "allPodsCreatedTimestamp", "lastPod", "lastPodCreatedTimestamp"),
     Moment("podGroup", "Pod Group Creation", "podGroupCreatedTimestamp", "podGroup"),
-    Moment("decided", "Pod Scheduling Decision", "podSchedulingDecisionTimestamp", "decided"),
+    Moment(
+        "decided",
+        "Pod Scheduling Decision",
+        "firstPodScheduledTimestamp",
+        "decided",
+        "podSchedulingDecisionTimestamp",
+    ),
     Moment("evicted", "First Eviction", "firstEvictionTimestamp", "evicted"),
     Moment("claimRequested", "First PVC Bind Request", "firstPVCBindRequestTimestamp", "claimRequested"),
     Moment("claimBound", "First PVC Bind", "firstPVCBindTimestamp", "claimBound"),

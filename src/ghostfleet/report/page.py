@@ -24,23 +24,25 @@ from ghostfleet.report.sections import (
     breakdown_bars,
     cards,
     facts,
+    limit_table,
     phase_table,
     problem_table,
     slowest_table,
     speeds,
     subtitle,
 )
-from ghostfleet.report.series import gpu_use, slices
+from ghostfleet.report.series import slices
+from ghostfleet.report.usage import Usage
 
 __all__ = ["report_page"]
 
 
-def report_page(measured: Measured, run: Run | None, classes: Sequence[ClassFigures] = ()) -> str:
+def report_page(
+    measured: Measured, run: Run | None, usage: Usage | None = None, classes: Sequence[ClassFigures] = ()
+) -> str:
     """The text of the file; `classes` are those of a run's mix."""
     over = slices(measured.workloads) if len(measured.workloads) else None
-    use = gpu_use(measured.workloads, over) if over is not None else None
-    capacity = float((run.cluster.get("gpus") if run is not None else 0) or 0)
-    data = chart_data(measured, over, use, capacity) if over is not None else None
+    data = chart_data(measured, over, usage) if over is not None else None
     breakdown = break_down(measured)
     library, script = _file("uPlot.iife.min.js"), _file("report.js")
     headline = subtitle(run, measured.counts)
@@ -49,12 +51,13 @@ def report_page(measured: Measured, run: Run | None, classes: Sequence[ClassFigu
         title=joined(f"Scale test: {headline}"),
         headline=joined(headline),
         style=_file("uPlot.min.css") + _file("report.css"),
-        cards=cards(measured, over, use, capacity),
+        cards=cards(measured, over, usage),
         speeds=speeds(run, over),
         breakdown=breakdown_bars(breakdown) if breakdown else element("p", "Nothing has been scheduled yet."),
+        why=limit_table(run, usage),
         phases=phase_table(measured.figures),
         classes=class_section(classes),
-        charts=_charts(data is not None, use is not None),
+        charts=_charts(data is not None, usage),
         slowest=slowest_table(measured),
         problems=problem_table(measured),
         facts=facts(run, measured),
@@ -66,7 +69,7 @@ def report_page(measured: Measured, run: Run | None, classes: Sequence[ClassFigu
     )
 
 
-def _charts(any_data: bool, gpus: bool) -> Markup:
+def _charts(any_data: bool, usage: Usage | None) -> Markup:
     """The places where the script draws, each with words that say what is to be seen."""
     if not any_data:
         return element("p", "There is nothing to draw yet: the sample holds no workload of this run.")
@@ -79,9 +82,19 @@ def _charts(any_data: bool, gpus: bool) -> Markup:
         ("rates", "Throughput", "Workloads a second that were submitted, scheduled, started and finished."),
         ("queue", "Waiting and running", "How many workloads wait to be placed, start up, and run."),
     ]
-    if gpus:
-        places.append(("gpus", "GPUs in use", "GPUs that bound pods hold, until their workload ends."))
+    if usage is not None:
+        places.append(("gpus", "GPUs in use", _about_gpus(usage)))
     return joined(*(_chart(*each) for each in places))
+
+
+def _about_gpus(usage: Usage) -> str:
+    held = "GPUs that pods hold, from being bound to a node until they have ended"
+    if not usage.recorded:
+        return f"{held}: the pods of this run that were still there when it was sampled."
+    text = f"{held}: those of the run and all others."
+    if usage.request:
+        text += f" Stranded are free ones that a request for {usage.request}, the largest so far, cannot use."
+    return text
 
 
 def _chart(name: str, title: str, text: str) -> Markup:

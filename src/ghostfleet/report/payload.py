@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ghostfleet.report.phases import Measured
-from ghostfleet.report.series import GpuUse, Slices, drawn_rows, histogram, packed
+from ghostfleet.report.series import Slices, drawn_rows, histogram, packed
+from ghostfleet.report.usage import Usage
 
 __all__ = ["chart_data"]
 
@@ -19,7 +18,7 @@ _COUNTED = ("submitted", "decided", "bound", "running", "finished")
 _LONGEST_NAME = 63
 
 
-def chart_data(measured: Measured, over: Slices, use: GpuUse | None, capacity: float) -> dict[str, Any]:
+def chart_data(measured: Measured, over: Slices, usage: Usage | None) -> dict[str, Any]:
     """Everything the charts need."""
     workloads = measured.workloads
     rows = drawn_rows([measured.delays[phase.key] for phase in measured.phases], len(workloads))
@@ -46,7 +45,17 @@ def chart_data(measured: Measured, over: Slices, use: GpuUse | None, capacity: f
             "width": over.width,
             "counts": {key: over.counted(workloads.at(key)) for key in _COUNTED if workloads.knows(key)},
         },
-        "gpus": None
-        if use is None
-        else {"averages": [float(each) for each in np.round(use.averages, 2)], "capacity": capacity or None},
+        "gpus": _gpus(usage, over) if usage is not None else None,
     }
+
+
+def _gpus(usage: Usage, over: Slices) -> dict[str, Any]:
+    """The averages of slices; those of which nothing is known are left out."""
+    shown = ["inUse"]
+    if usage.columns["there"].any():
+        shown.append("there")
+    if usage.recorded:
+        shown.append("stranded")
+        if (usage.columns["byRun"] < usage.columns["inUse"]).any():
+            shown.append("byRun")
+    return {name: usage.averages(name, over.edges) for name in shown}

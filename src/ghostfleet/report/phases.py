@@ -2,8 +2,8 @@
 
 A workload is *erroneous* when its times contradict one another: its pod group is older than its first pod (the pod was
 killed and replaced), or it was decided on before it was submitted. Erroneous workloads can be left out of the figures;
-they are counted all the same, as are those that failed, those that are *incomplete* (nothing decided yet), submissions
-that were *refused*, and those not sampled yet.
+they are counted all the same, as are those that failed, those that are *incomplete* (no pod has a node yet),
+submissions that were *refused*, and those not sampled yet.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ghostfleet.report.moments import CHAIN, PHASES, Phase
-from ghostfleet.report.workloads import Column, Joined, Workloads
+from ghostfleet.report.workloads import Column, Joined, Mask, Workloads
 
 __all__ = ["Counts", "Measured", "PhaseFigures", "figures_of", "measure"]
 
@@ -39,6 +39,10 @@ class PhaseFigures:
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
+    def delays(self) -> dict[str, float]:
+        """Mean, percentiles and the longest, in seconds."""
+        return {"mean": self.mean, "p50": self.p50, "p90": self.p90, "p99": self.p99, "max": self.max}
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:
@@ -58,6 +62,8 @@ class Counts:
     failed: int
     #: Times that contradict one another.
     erroneous: int
+    #: Failed, refused or erroneous, each counted once.
+    troubled: int
     #: Erroneous ones that the figures leave out.
     skipped: int
     #: What the figures are made of, after all of that and after --head and --tail.
@@ -104,7 +110,8 @@ def measure(joined: Joined, *, skip_errors: bool = True, head: int | None = None
     if tail:
         workloads = workloads.take(slice(-tail, None))
     phases = [_known_start(phase, workloads) for phase in PHASES]
-    delays = {phase.key: workloads.delays(phase) for phase in phases}
+    wrong = workloads.replaced | workloads.backwards
+    delays = {phase.key: _possible(workloads.delays(phase), wrong) for phase in phases}
     figures = {phase.key: figures_of(phase, delays[phase.key]) for phase in phases}
     known = [phase for phase in phases if figures[phase.key].count]
     return Measured(
@@ -117,6 +124,7 @@ def measure(joined: Joined, *, skip_errors: bool = True, head: int | None = None
             incomplete=int(everything.incomplete.sum()),
             failed=int(everything.failed.sum()),
             erroneous=int(erroneous.sum()),
+            troubled=int((everything.failed | erroneous).sum()) + len(joined.refused),
             skipped=int(erroneous.sum()) if skip_errors else 0,
             measured=len(workloads),
             recorded=workloads.recorded,
@@ -126,6 +134,14 @@ def measure(joined: Joined, *, skip_errors: bool = True, head: int | None = None
         figures=[figures[phase.key] for phase in known],
         problems=_problems(joined),
     )
+
+
+def _possible(delays: Column, wrong: Mask) -> Column:
+    """Delays that are not negative: what came before the moment from which it is measured took no time after it.
+
+    Erroneous workloads, which are there only when asked for, show the contradiction as it is.
+    """
+    return np.where(wrong, delays, np.maximum(delays, 0))
 
 
 def _known_start(phase: Phase, workloads: Workloads) -> Phase:
@@ -155,7 +171,7 @@ def _problems(joined: Joined) -> list[tuple[str, str, str]]:
     ]
     found += _named(workloads, workloads.replaced, "erroneous", "its pod group is older than its first pod")
     found += _named(workloads, workloads.backwards, "erroneous", "it was decided on before it was submitted")
-    found += _named(workloads, workloads.incomplete & ~workloads.failed, "incomplete", "nothing is decided yet")
+    found += _named(workloads, workloads.incomplete & ~workloads.failed, "incomplete", "no pod of it has a node yet")
     found += [(name, "not sampled", "it was submitted, but the sample does not have it") for name in joined.unsampled]
     return found
 

@@ -10,13 +10,26 @@ from ghostfleet.lab.records import Run
 from ghostfleet.report.breakdown import Breakdown, chain_steps
 from ghostfleet.report.markup import Markup, element, joined, table
 from ghostfleet.report.phases import Counts, Measured, PhaseFigures
-from ghostfleet.report.series import GpuUse, Slices
-from ghostfleet.report.words import amount, count_of, span
+from ghostfleet.report.series import Slices
+from ghostfleet.report.usage import Usage
+from ghostfleet.report.why import held_up, knows_limits
+from ghostfleet.report.words import amount, count_of, percent, span
 
-__all__ = ["breakdown_bars", "cards", "facts", "phase_table", "problem_table", "slowest_table", "speeds", "subtitle"]
+__all__ = [
+    "breakdown_bars",
+    "cards",
+    "facts",
+    "limit_table",
+    "phase_table",
+    "problem_table",
+    "slowest_table",
+    "speeds",
+    "subtitle",
+]
 
 _SLOWEST = 20
 _MOST_PROBLEMS = 100
+_MOST_LIMITS = 20
 
 
 def subtitle(run: Run | None, counts: Counts) -> str:
@@ -35,7 +48,7 @@ def subtitle(run: Run | None, counts: Counts) -> str:
     return " · ".join(pieces)
 
 
-def cards(measured: Measured, over: Slices | None, use: GpuUse | None, capacity: float) -> Markup:
+def cards(measured: Measured, over: Slices | None, usage: Usage | None) -> Markup:
     """The few figures that matter most."""
     counts = measured.counts
     shown: list[tuple[str, str, str]] = []
@@ -50,13 +63,27 @@ def cards(measured: Measured, over: Slices | None, use: GpuUse | None, capacity:
         if len(busy):
             beside = f"in the best {span(over.width)}; {amount(float(busy.mean()))} a second while any are"
             shown.append((f"{amount(float(busy.max()))}/s", "workloads scheduled", beside))
-    if use is not None and capacity:
-        beside = f"at the peak, of {amount(capacity)}; {use.mean / capacity:.0%} on average"
-        shown.append((f"{use.peak / capacity:.0%}", "of all GPUs in use", beside))
-    wrong = counts.failed + counts.refused + counts.erroneous
+    if usage is not None:
+        shown += _gpu_cards(usage)
+    wrong = counts.troubled
     beside = f"{counts.failed:,} failed, {counts.refused:,} refused, {counts.erroneous:,} with erroneous times"
     shown.append((f"{wrong:,}", "workloads with problems" if wrong != 1 else "workload with problems", beside))
     return joined(*(_card(*each, bad=each[1].endswith("problems") and wrong > 0) for each in shown))
+
+
+def _gpu_cards(usage: Usage) -> list[tuple[str, str, str]]:
+    peak, worst = usage.peak, usage.worst
+    if not peak.there:
+        return [(amount(peak.in_use), "GPUs in use", f"at the peak; {amount(usage.mean('inUse'))} on average")]
+    beside = f"at the peak, of {amount(peak.there)}; {percent(usage.utilisation)} on average"
+    found = [(percent(peak.utilisation), "of all GPUs in use", beside)]
+    if worst.stranded:
+        beside = (
+            f"too few on one node for {usage.request}, at the worst moment; largest free block {worst.largest_block}; "
+            f"fragmentation {percent(usage.fragmentation)} on average"
+        )
+        found.append((f"{worst.stranded:,} of {worst.free:,}", "free GPUs stranded", beside))
+    return found
 
 
 def _card(figure: str, what: str, beside: str, *, bad: bool) -> Markup:
@@ -100,6 +127,22 @@ def _speed(title: str, figure: str, text: str) -> Markup:
     return element("div", element("h3", title), element("strong", figure), element("p", text), class_="speed")
 
 
+def limit_table(run: Run | None, usage: Usage | None) -> Markup:
+    """Which limits held things up, and for how long."""
+    limits = held_up(run, usage)
+    if knows_limits(run):
+        said = "How long somebody waited for a limit of a component, in cluster time. What overlaps counts once."
+        if not limits:
+            return element("p", "Nothing: no limit of a component was ever reached.", class_="good")
+    else:
+        said = "Which limits of its components held things up is told by clusters of ghostfleet's own only."
+    if not limits:
+        return element("p", said)
+    rows = [[each.component, each.limit, each.detail or "–", span(each.seconds)] for each in limits[:_MOST_LIMITS]]
+    head = ["Component", "Limit", "Who waited", "Saturated for"]
+    return joined(element("p", said), table("Limits that were reached", head, rows, texts=3, stacks=True))
+
+
 def phase_table(figures: Sequence[PhaseFigures]) -> Markup:
     """Each phase with its percentiles."""
     rows = [
@@ -112,7 +155,7 @@ def phase_table(figures: Sequence[PhaseFigures]) -> Markup:
         for each in figures
     ]
     head = ["Phase", "Measured from", "Workloads", "Mean", "p50", "p90", "p99", "Longest"]
-    return table("Time that each phase took", head, rows, texts=2)
+    return table("Time that each phase took", head, rows, texts=2, stacks=True)
 
 
 def breakdown_bars(breakdown: Breakdown) -> Markup:
@@ -173,7 +216,7 @@ def slowest_table(measured: Measured) -> Markup:
 
 def _steps(delays: Sequence[float]) -> list[str]:
     """Delays in words, the longest of them made to stand out."""
-    longest = float(np.nanmax(delays))
+    longest = max((delay for delay in delays if not np.isnan(delay)), default=np.nan)
     words = ["–" if np.isnan(delay) else span(delay) for delay in delays]
     return [element("b", word) if delay == longest else word for word, delay in zip(words, delays, strict=True)]
 
@@ -191,7 +234,7 @@ def problem_table(measured: Measured) -> Markup:
     caption = "Workloads with problems"
     if len(shown) < len(measured.problems):
         caption += f": the first {len(shown)} of {len(measured.problems):,}"
-    return joined(text, table(caption, ["Workload", "What", "Why"], shown, texts=3))
+    return joined(text, table(caption, ["Workload", "What", "Why"], shown, texts=3, stacks=True))
 
 
 def _accounts(counts: Counts) -> str:
@@ -200,7 +243,7 @@ def _accounts(counts: Counts) -> str:
     said = [
         (counts.refused, f"{counts.refused:,} more were refused."),
         (counts.failed, f"{counts.failed:,} failed."),
-        (counts.incomplete, f"For {counts.incomplete:,} the scheduler has not decided anything yet."),
+        (counts.incomplete, f"For {counts.incomplete:,} the scheduler has not found a node yet."),
         (counts.unsampled, f"{counts.unsampled:,} are not in the sample."),
         (counts.erroneous, f"{counts.erroneous:,} have times that contradict one another; {left_out}."),
         (counts.foreign, f"{counts.foreign:,} in the sample are not of this run and left out."),
@@ -237,10 +280,17 @@ def facts(run: Run | None, measured: Measured) -> Markup:
             ("Running time", run.runtime),
             ("Project and namespace", f"{run.project}, {run.namespace}"),
             ("Seed", str(run.seed)),
+            ("Made with ghostfleet", run.version),
             ("Cluster", str(cluster.get("address") or "")),
             ("Clock", str(cluster.get("clock") or "")),
             ("Kubernetes", str(cluster.get("version") or "")),
             ("Profile of modelled speed", str(cluster.get("profile") or "none: a real cluster")),
+            ("Schedulers", ", ".join(cluster.get("schedulers") or ())),
+            ("Scheduler configuration", str((cluster.get("schedulerConfiguration") or {}).get("file", ""))),
+            ("Dispatcher", str(cluster.get("dispatcher") or "")),
+            ("Stages", ", ".join(cluster.get("stages") or ())),
+            ("Commands of containers", str(cluster.get("commands") or "")),
+            ("Parts left out", ", ".join(cluster.get("without") or ())),
             ("Nodes", amount(float(cluster.get("nodes") or 0))),
             ("GPUs", amount(float(cluster.get("gpus") or 0))),
             ("GPU products", ", ".join(f"{name}: {amount(float(number))}" for name, number in products.items())),

@@ -1,9 +1,8 @@
 """What the charts of the page are drawn from: small arrays that stand for many workloads.
 
-Time goes by in *slices* of equal width; for each of them it is told how many workloads reached a moment in it, and how
-many GPUs were in use on average. Single workloads are drawn as points. When they are too many, a part of them is drawn:
-some evenly chosen, and for each phase those with the smallest and the largest delay of each stretch of submissions, so
-that nothing that sticks out is lost.
+Time goes by in *slices* of equal width; for each of them it is told how many workloads reached a moment in it. Single
+workloads are drawn as points. When they are too many, a part of them is drawn: some evenly chosen, and for each phase
+those with the smallest and the largest delay of each stretch of submissions, so that nothing that sticks out is lost.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy.typing as npt
 
 from ghostfleet.report.workloads import Column, Workloads
 
-__all__ = ["GpuUse", "Histogram", "Slices", "bin_edges", "drawn_rows", "gpu_use", "histogram", "packed", "slices"]
+__all__ = ["Histogram", "Slices", "bin_edges", "drawn_rows", "histogram", "packed", "slices"]
 
 Rows = npt.NDArray[np.intp]
 
@@ -54,15 +53,6 @@ class Slices(NamedTuple):
         return [int(each) for each in np.bincount(np.clip(rows, 0, self.number - 1), minlength=self.number)]
 
 
-class GpuUse(NamedTuple):
-    """GPUs in use over the slices of a run."""
-
-    averages: Column
-    peak: float
-    #: Over the time from the first GPU in use to the last.
-    mean: float
-
-
 class Histogram(NamedTuple):
     """How many delays lie in each of the bins, which are of equal width."""
 
@@ -86,37 +76,6 @@ def _all_widths(span: float) -> Iterable[float]:
         yield from (10.0**power for power in range(-6, 0) if span / 10.0**power >= 4)
     yield from _WIDTHS
     yield from (86_400.0 * days for days in (2, 7, 30, 365))
-
-
-def gpu_use(workloads: Workloads, over: Slices) -> GpuUse | None:
-    """GPUs in use, from the binding of a workload's last pod to its end; None where no binding is known."""
-    begin, end, gpus = workloads.at("bound"), workloads.at("finished"), workloads.gpus
-    used = ~np.isnan(begin) & (gpus > 0)
-    if not used.any():
-        return None
-    edges = over.edges
-    begin, gpus = begin[used], gpus[used]
-    end = np.maximum(np.where(np.isnan(end[used]), edges[-1], end[used]), begin)
-    # The integral of the use up to a time: each workload adds its GPUs times how long it has had them by then.
-    total = _integral(edges, begin, gpus) - _integral(edges, end, gpus)
-    times = np.concatenate((begin, end))
-    changes = np.concatenate((gpus, -gpus))
-    # At one instant, what is given back comes before what is taken.
-    order = np.lexsort((changes, times))
-    busy = float(end.max() - begin.min())
-    mean = float((gpus * (end - begin)).sum()) / busy if busy > 0 else float(gpus.sum())
-    return GpuUse(np.diff(total) / over.width, float(np.cumsum(changes[order]).max()), mean)
-
-
-def _integral(at: Column, times: Column, weights: Column) -> Column:
-    """The sum over all times t of weight * max(0, at - t), for each `at`."""
-    order = np.argsort(times)
-    before = np.searchsorted(times[order], at, side="right")
-    weight = np.concatenate(([0.0], np.cumsum(weights[order])))
-    # Relative to the first edge, since seconds since the epoch would cost digits.
-    moment = np.concatenate(([0.0], np.cumsum(weights[order] * (times[order] - at[0]))))
-    summed: Column = weight[before] * (at - at[0]) - moment[before]
-    return summed
 
 
 def bin_edges(delays: Column, most: int = _BINS) -> Column:

@@ -6,18 +6,20 @@ from collections.abc import Sequence
 
 from ghostfleet.report.classes import ClassFigures
 from ghostfleet.report.phases import Counts, PhaseFigures
-from ghostfleet.report.words import count_of
+from ghostfleet.report.words import amount, count_of, percent
 from ghostfleet.report.writing import Summary
 
 __all__ = ["summary_lines"]
 
 _HEADER = ("PHASE (seconds)", "SINCE", "COUNT", "MEAN", "P50", "P90", "P99", "MAX")
 _CLASS_HEADER = ("CLASS (waiting, seconds)", "COUNT", "FAILED", "GPU HOURS", "MEAN", "P50", "P90", "P99", "MAX")
+_MOST_LIMITS = 3
 
 
 def summary_lines(summary: Summary) -> list[str]:
     """Lines for a terminal."""
-    return [*_phases(summary), "", *_classes(summary.classes), *_accounts(summary.counts), *summary.notes]
+    notes = [*_usage(summary), *_limits(summary), *_accounts(summary.counts), *summary.notes]
+    return [*_phases(summary), "", *_classes(summary.classes), *notes]
 
 
 def _phases(summary: Summary) -> list[str]:
@@ -53,6 +55,36 @@ def _class_row(each: ClassFigures) -> tuple[str, ...]:
 def _delays(figures: PhaseFigures) -> tuple[str, ...]:
     delays = (figures.mean, figures.p50, figures.p90, figures.p99, figures.max)
     return tuple(f"{delay:.3f}" for delay in delays)
+
+
+def _usage(summary: Summary) -> list[str]:
+    """The use of GPUs, in a line or two."""
+    used = summary.figures.get("utilisation")
+    if used is None:
+        return []
+    if "peak" not in used:
+        return [f"GPUs: {used['peakGpus']:,} in use at the peak, {amount(used['meanGpus'])} on average"]
+    peak, mean = percent(used["peak"]), percent(used["mean"])
+    lines = [f"GPUs: {peak} of {used['peakOfGpus']:,} in use at the peak, {mean} on average"]
+    broken = summary.figures["fragmentation"]
+    if broken["worstStrandedGpus"]:
+        lines.append(
+            f"Fragmentation: {percent(broken['mean'])} on average; at worst {broken['worstStrandedGpus']:,} of "
+            f"{broken['worstFreeGpus']:,} free GPUs could not be used by a request for {broken['request']} "
+            f"(largest free block {broken['worstLargestFreeBlock']})"
+        )
+    return lines
+
+
+def _limits(summary: Summary) -> list[str]:
+    """What held things up most."""
+    lines = [
+        f"Held up by {each.sentence}{f' ({each.detail})' if each.detail else ''}"
+        for each in summary.limits[:_MOST_LIMITS]
+    ]
+    if len(summary.limits) > _MOST_LIMITS:
+        lines.append(f"... and by {len(summary.limits) - _MOST_LIMITS} more; report.html has them all")
+    return lines
 
 
 def _accounts(counts: Counts) -> list[str]:

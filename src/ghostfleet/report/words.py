@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["amount", "count_of", "span"]
+__all__ = ["amount", "count_of", "percent", "span"]
 
 
 def span(seconds: float) -> str:
@@ -29,8 +29,20 @@ def _three(value: float) -> str:
 
 
 def amount(value: float) -> str:
-    """`12,345`, `12.5`: with a decimal only where there is one and it matters."""
+    """`12,345`, `12.5`, `0.042`: with decimals only where there are any and they matter; little is not nothing."""
+    if 0 < value < 0.1:
+        return f"{value:.2g}" if value >= 0.001 else f"{value:.0e}"
     return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:,.1f}"
+
+
+def percent(share: float) -> str:
+    """`43%`, `99.7%`: what is not all of it, or not nothing, does not read as if it were."""
+    text = f"{share:.0%}"
+    if text == "100%" and share < 1:
+        return "99.9%" if share >= 0.999 else f"{share:.1%}"
+    if text == "0%" and share > 0:
+        return "0.1%" if share < 0.001 else f"{share:.1%}"
+    return text
 
 
 def count_of(number: int, noun: str) -> str:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from ghostfleet.core.timestamps import MICRO, parse_rfc3339
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.records import Sample, Submission
-from ghostfleet.report.moments import MOMENTS, Phase
+from ghostfleet.report.moments import MOMENTS, Moment, Phase
 
 __all__ = ["Column", "Joined", "Mask", "Texts", "Workloads", "join"]
 
@@ -157,7 +157,7 @@ def _columns(submitted: Sequence[int], samples: Sequence[Sample]) -> Workloads:
     reader = _Reader()
     sent = np.array(submitted, dtype=np.float64)
     recorded = [sample.get("marks") or {} for sample in samples]
-    stamps = {key: reader.seconds(samples, moment.field) for key, moment in MOMENTS.items() if key != "submitted"}
+    stamps = {key: reader.seconds(samples, moment) for key, moment in MOMENTS.items() if key != "submitted"}
     marks = {key: _numbers(recorded, moment.mark) for key, moment in MOMENTS.items()}
     return Workloads(
         names=_texts(samples, "jobName"),
@@ -179,9 +179,11 @@ class _Reader:
     def __init__(self) -> None:
         self._read: dict[str | None, float] = {None: np.nan, "": np.nan}
 
-    def seconds(self, samples: Sequence[Sample], field: str) -> Column:
+    def seconds(self, samples: Sequence[Sample], moment: Moment) -> Column:
         """Whole seconds since the epoch."""
-        return np.fromiter((self._second(sample, field) for sample in samples), np.float64, len(samples))
+        field, runai = moment.field, moment.runai
+        fields = (field if not runai or field in sample else runai for sample in samples)
+        return np.fromiter(map(self._second, samples, fields), np.float64, len(samples))
 
     def _second(self, sample: Mapping[str, Any], field: str) -> float:
         text = sample.get(field)

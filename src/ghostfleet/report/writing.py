@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.errors import LabError
+from ghostfleet.lab.records import Run, Sample
 from ghostfleet.report.classes import ClassFigures, class_column, class_figures
 from ghostfleet.report.figures import PLOTS, Plot, can_draw, figure_png, rows_of
 from ghostfleet.report.page import report_page
-from ghostfleet.report.phases import Counts, PhaseFigures, measure
+from ghostfleet.report.phases import Counts, Measured, PhaseFigures, measure
+from ghostfleet.report.series import slices
 from ghostfleet.report.times import times_csv
-from ghostfleet.report.workloads import join
+from ghostfleet.report.usage import Usage, held_usage, recorded_usage
+from ghostfleet.report.why import HeldUp, held_up, knows_limits
+from ghostfleet.report.workloads import Joined, join
 
 __all__ = ["Summary", "write_report"]
 
@@ -32,13 +38,24 @@ class Summary:
     files: Sequence[Path]
     #: What the reader should know, such as a picture that could not be drawn.
     notes: Sequence[str]
+    #: Utilisation, fragmentation and waiting time.
+    figures: Mapping[str, Any]
+    #: Which limits held things up, the worst first.
+    limits: Sequence[HeldUp]
+    #: All that made the run; None where there is no record of it.
+    run: Run | None
     #: The classes of a run's mix; none where it has no mix.
     classes: Sequence[ClassFigures] = ()
 
     def as_json(self) -> dict[str, Any]:
+        made = self.run.written() if self.run is not None else None
         return {
+            "run": {key: value for key, value in made.items() if key not in ("figures", "limits")} if made else None,
             "counts": asdict(self.counts),
             "phases": [each.as_json() for each in self.phases],
+            "figures": dict(self.figures),
+            "limits": [each._asdict() for each in self.limits],
+            "modelledLimits": knows_limits(self.run),
             "files": [str(path) for path in self.files],
             "notes": list(self.notes),
             **({"classes": [each.as_json() for each in self.classes]} if self.classes else {}),
@@ -55,9 +72,10 @@ def write_report(
     force: bool = False,
 ) -> Summary:
     """Write the report of a run into its directory. Raises LabError when there is nothing to report from."""
-    submitted = directory.require_submissions()
-    joined = join(submitted, directory.samples())
+    submitted, samples, run = directory.require_submissions(), directory.samples(), directory.run()
+    joined = join(submitted, samples)
     measured = measure(joined, skip_errors=skip_errors, head=head, tail=tail)
+    usage = _usage(directory, samples, joined, run)
     classes = class_figures(measured, submitted)
     notes: list[str] = []
     contents: dict[str, bytes] = {"times.csv": times_csv(measured, class_column(measured, submitted)).encode()}
@@ -69,10 +87,39 @@ def write_report(
             contents[f"{plot}.png"] = figure_png(plot, measured)
         else:
             notes.append(f"{plot}.png was not drawn: no workload went through a phase that it shows")
-    contents["report.html"] = report_page(measured, directory.run(), classes).encode()
+    contents["report.html"] = report_page(measured, run, usage, classes).encode()
     directory.own.claim(contents, force=force)
     files = [_written(directory.path / name, content) for name, content in contents.items()]
-    return Summary(measured.counts, measured.figures, files, notes, classes)
+    figures = run_figures(measure(joined) if head or tail else measured, usage)
+    if run is not None and run.state == "submitted":
+        # Nobody else writes it any more.
+        run.figures = figures
+        directory.write_run(run)
+    return Summary(measured.counts, measured.figures, files, notes, figures, held_up(run, usage), run, classes)
+
+
+def run_figures(measured: Measured, usage: Usage | None) -> dict[str, Any]:
+    """Utilisation and fragmentation where they are known, and how long workloads waited until their pods had nodes."""
+    workloads = measured.workloads
+    start = float(workloads.at("submitted").min()) if len(workloads) else 0.0
+    waited = next((each for each in measured.figures if each.key == "totalBound"), None)
+    waiting: dict[str, Any] = {"placed": 0} if waited is None else {"placed": waited.count, **waited.delays()}
+    waiting["notPlaced"] = int((np.isnan(workloads.at("bound")) & ~workloads.failed).sum())
+    if usage is None:
+        return {"waiting": waiting}
+    if usage.recorded:
+        waiting["mostPods"] = int(usage.columns["waitingPods"].max())
+        waiting["mostGpus"] = int(usage.columns["waiting"].max())
+        waiting["noRoomSeconds"] = usage.refused_seconds
+    return {**usage.as_json(start), "waiting": waiting}
+
+
+def _usage(directory: RunDirectory, samples: Sequence[Sample], joined: Joined, run: Run | None) -> Usage | None:
+    recorded = recorded_usage(directory.occupancy())
+    if recorded is not None or not len(joined.workloads):
+        return recorded
+    capacity = float((run.cluster.get("gpus") if run is not None else 0) or 0)
+    return held_usage(samples, float(slices(joined.workloads).edges[-1]), capacity)
 
 
 def _written(path: Path, content: bytes) -> Path:

@@ -8,8 +8,11 @@ with 500, and never ends the server.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from ghostfleet.api.verbs import Api
+from ghostfleet.core.changes import Object
+from ghostfleet.core.clock import real_seconds
 from ghostfleet.core.errors import ApiError, internal_error, method_not_allowed
 from ghostfleet.server.about import PATH as ABOUT
 from ghostfleet.server.about import about_answer
@@ -18,13 +21,14 @@ from ghostfleet.server.calls import Call
 from ghostfleet.server.counters import Counters
 from ghostfleet.server.documents import Documents
 from ghostfleet.server.health import health_answer, version_answer
-from ghostfleet.server.negotiation import error_media
+from ghostfleet.server.negotiation import error_form
 from ghostfleet.server.paths import locate, segments
-from ghostfleet.server.requests import ClientGone, Receive, Request, Scope, Send
+from ghostfleet.server.requestfigures import key_of
+from ghostfleet.server.requests import ClientGone, Intake, Receive, Request, Scope, Send
 from ghostfleet.server.resources import Resources, no_such_resource, verb_of
 from ghostfleet.server.responses import Answer, error_answer, page_not_found, send_answer
 from ghostfleet.server.reviews import Reviews
-from ghostfleet.server.streams import Stream, Streams
+from ghostfleet.server.streams import Stream, WatchStreams
 
 __all__ = ["App"]
 
@@ -42,19 +46,20 @@ class App:
         authenticator: Authenticator,
         *,
         anonymous: User | None = None,
-        profile: str = "",
-        dispatcher: str = "",
+        about: Callable[[], Object] | None = None,
     ) -> None:
         """`anonymous` is who a request without any token comes from; without it such a request is refused.
 
-        kubectl and client-go send tokens over TLS only, so that a server without TLS needs it.
+        kubectl and client-go send tokens over TLS only, so that a server without TLS needs it. `about` is what the
+        cluster says of itself.
         """
         self._api = api
-        self._modelled = (profile, dispatcher)
+        self._about = about or dict
         self._anonymous = anonymous
         self._authenticator = authenticator
-        self.streams = Streams()
+        self.streams = WatchStreams()
         self._counters = Counters()
+        self._intake = Intake()
         self._documents = Documents(api.registry)
         self._resources = Resources(api, Reviews(api, authenticator), self.streams)
 
@@ -85,7 +90,7 @@ class App:
         except ClientGone:
             return
         except ApiError as error:
-            answer = error_answer(error, error_media(request.accept))
+            answer = error_answer(error, error_form(request.accept), unread=request.unread)
         except Exception as error:
             answer = _mistake(request, error)
         if isinstance(answer, Stream):
@@ -94,6 +99,8 @@ class App:
             except Exception:
                 _log.exception("the stream %s %s broke off", request.method, request.path)
                 raise
+            finally:
+                self._counters.end(answer)
         else:
             await send_answer(send, answer, request.accept_encoding, body_wanted=request.method != "HEAD")
 
@@ -112,16 +119,23 @@ class App:
         if found is None:
             return self._missing(target.group)
         verb = verb_of(request, target)
-        code = 500
+        began, code, answer = real_seconds(), 500, None
+        counters, kind = self._counters, "mutating" if verb in _WITH_BODY else "readOnly"
+        counters.in_flight[kind] += 1
         try:
-            body = await request.body() if verb in _WITH_BODY else b""
+            body = await request.body(self._intake) if verb in _WITH_BODY else b""
             answer = self._resources.answer(verb, Call(request, target, *found, user, body))
             code = answer.status if isinstance(answer, Answer) else 200
         except ApiError as error:
             code = error.code
             raise
         finally:
-            self._counters.count(verb, found[0].key, code)
+            counters.in_flight[kind] -= 1
+            key = key_of(verb, target, found[0], request)
+            if isinstance(answer, Stream):
+                counters.begin(answer, key, began)
+            else:
+                counters.requests.count(key, code, real_seconds() - began)
         return answer
 
     def _public(self, request: Request, parts: list[str] | None) -> Answer:
@@ -143,9 +157,9 @@ class App:
     def _document(self, request: Request, parts: list[str]) -> Answer:
         """A path that names no resource."""
         if parts == ["metrics"]:
-            return self._counters.answer(self._api, self.streams)
+            return self._counters.answer(self._api)
         if parts == [ABOUT]:
-            return about_answer(self._api.clock, *self._modelled)
+            return about_answer(self._api.clock, self._about())
         answer = self._documents.answer(request, parts)
         if answer is None:
             group = parts[1] if parts[0] == "apis" and len(parts) > 1 else ""

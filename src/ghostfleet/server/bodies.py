@@ -21,6 +21,8 @@ __all__ = ["read_delete_options", "read_object", "read_patch"]
 
 #: How much of a body that cannot be read is shown.
 _SHOWN = 30
+#: Values in a body of YAML, which is slow to read: more than any object has that can be stored.
+_MOST_VALUES = 200_000
 
 
 def read_object(content_type: str, body: bytes, kind: str, *, custom: bool, check: bool) -> tuple[Any, list[str]]:
@@ -79,7 +81,7 @@ def _load_yaml(body: bytes) -> Any:
             return load_json(body)
         except ManifestError:
             pass
-    documents = load_documents(body, "request body")
+    documents = load_documents(body, "request body", most=_MOST_VALUES)
     return documents[0].object if documents else None
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ghostfleet.api.kinds import Resource, Version
 from ghostfleet.server.auth import User
-from ghostfleet.server.negotiation import Form, negotiate
+from ghostfleet.server.negotiation import Form, check_route, negotiate
 from ghostfleet.server.paths import Target
 from ghostfleet.server.requests import Request
 
@@ -26,10 +26,17 @@ class Call:
     user: User
     body: bytes
 
+    def negotiated(self, *, stream: bool = False) -> Form:
+        """The form that the client accepts; of built-in kinds the router has a word in it."""
+        accept, custom = self.request.accept, self.resource.custom
+        if not custom:
+            check_route(accept, listing=self.request.method == "GET" and not self.target.name)
+        return negotiate(accept, stream=stream, custom=custom)
+
     def form(self) -> Form:
         """The form of the answer; people who look with curl or a browser get it indented."""
         request = self.request
-        form = negotiate(request.accept)
+        form = self.negotiated()
         asked = request.query.get("pretty")
         if asked is not None and asked[0]:
             pretty = asked[0].lower() in ("1", "t", "true")

@@ -17,7 +17,7 @@ from ghostfleet.core.errors import not_acceptable
 from ghostfleet.server import gnostic
 from ghostfleet.server.discovery import Discovery, aggregated_version
 from ghostfleet.server.health import PATHS
-from ghostfleet.server.negotiation import JSON, Form, clauses, negotiate
+from ghostfleet.server.negotiation import JSON, Form, check_route, clauses, negotiate_plain
 from ghostfleet.server.openapi import OpenApi
 from ghostfleet.server.requests import Request
 from ghostfleet.server.responses import Answer, object_answer, page_not_found
@@ -45,18 +45,18 @@ class Documents:
                 return self._root()
             case ["api"]:
                 return self._aggregated(request, core=True) or object_answer(
-                    200, self.discovery.core(request.host), negotiate(request.accept)
+                    200, self.discovery.core(request.host), negotiate_plain(request.accept)
                 )
             case ["apis"]:
                 return self._aggregated(request, core=False) or object_answer(
-                    200, self.discovery.all_groups(), negotiate(request.accept)
+                    200, self.discovery.all_groups(), negotiate_plain(request.accept)
                 )
             case ["api", version]:
-                return self._found(request, self.discovery.resources("", version))
+                return self._resources(request, "", version)
             case ["apis", group]:
                 return self._found(request, self.discovery.group(group))
             case ["apis", group, version]:
-                return self._found(request, self.discovery.resources(group, version))
+                return self._resources(request, group, version)
             case ["openapi", "v2"]:
                 return self._openapi_v2(request)
             case ["openapi", "v3"]:
@@ -73,7 +73,13 @@ class Documents:
         )
 
     def _found(self, request: Request, document: dict[str, object] | None) -> Answer | None:
-        return object_answer(200, document, negotiate(request.accept)) if document is not None else None
+        return object_answer(200, document, negotiate_plain(request.accept)) if document is not None else None
+
+    def _resources(self, request: Request, group: str, version: str) -> Answer | None:
+        known = self.discovery.groups.get(group)
+        if known is not None and not known.custom:
+            check_route(request.accept)
+        return self._found(request, self.discovery.resources(group, version))
 
     def _aggregated(self, request: Request, *, core: bool) -> Answer | None:
         version = aggregated_version(request.accept)

@@ -25,7 +25,7 @@ from ghostfleet.core.flags import flags_of
 from ghostfleet.core.names import is_dns1123_label
 from ghostfleet.core.profile import profile_names
 from ghostfleet.core.timestamps import rfc3339
-from ghostfleet.server.instances import Instance, InstanceError, Record
+from ghostfleet.server.instances import Instance, InstanceError, InstanceRecord
 from ghostfleet.server.launchconfig import LaunchConfig, Runtime
 from ghostfleet.stages.commands import COMMANDS
 
@@ -154,9 +154,7 @@ def _run(settings: LaunchConfig, instance: Instance, clock: WallClock, on_ready:
     tls = (certificates.certificate, certificates.key) if certificates is not None else None
     try:
         server = HttpServer(
-            App(
-                cluster.api, Authenticator(token), profile=cluster.config.profile, dispatcher=cluster.config.dispatcher
-            ),
+            App(cluster.api, Authenticator(token), about=cluster.about),
             address=settings.address,
             port=settings.port,
             tls=tls,
@@ -171,7 +169,7 @@ def _run(settings: LaunchConfig, instance: Instance, clock: WallClock, on_ready:
     def ready(url: str) -> None:
         relax_collector()
         started = rfc3339(clock.now())
-        instance.publish(Record(settings.name, os.getpid(), url, settings.clock, started, VERSION))
+        instance.publish(InstanceRecord(settings.name, os.getpid(), url, settings.clock, started, VERSION))
         on_ready()
 
     server.run(ready)

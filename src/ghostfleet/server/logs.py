@@ -6,12 +6,12 @@ with the pod.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from ghostfleet.core.changes import Event, Object
 from ghostfleet.core.watch import Watch
 from ghostfleet.server.responses import Answer
-from ghostfleet.server.streams import Stream, Streams
+from ghostfleet.server.streams import Stream, WatchStreams
 
 __all__ = ["LogStream", "log_answer"]
 
@@ -29,32 +29,29 @@ class LogStream(Stream):
 
     media = _MEDIA
 
-    def __init__(self, streams: Streams, watch: Watch, pod: Object, read: Callable[[], str], shown: str) -> None:
+    def __init__(self, streams: WatchStreams, watch: Watch, pod: Object, read: Callable[[], str], shown: str) -> None:
         """`shown` is how much of the log the client wants at first."""
         super().__init__(streams, watch, _FOREVER)
         self._read = read
         self._shown = shown
         self._sent = read()
         self._uid = pod["metadata"]["uid"]
+        self._pod_gone = False
         if _has_ended(pod):
             self.end()
 
     def first(self) -> bytes:
         return self._shown.encode()
 
-    def render(self, events: Sequence[Event]) -> list[bytes]:
-        pieces = []
-        for event in events:
-            if event.type == "DELETED" or event.object["metadata"]["uid"] != self._uid:
-                self.end()
-                break
-            text = self._read()
-            if text != self._sent and text.startswith(self._sent):
-                pieces.append(text[len(self._sent) :].encode())
-            self._sent = text
-            if _has_ended(event.object):
-                self.end()
-        return pieces
+    def render(self, event: Event) -> bytes:
+        if self._pod_gone or event.type == "DELETED" or event.object["metadata"]["uid"] != self._uid:
+            self._pod_gone = True
+            self.end()
+            return b""
+        before, self._sent = self._sent, self._read()
+        if _has_ended(event.object):
+            self.end()
+        return self._sent[len(before) :].encode() if self._sent.startswith(before) else b""
 
 
 def _has_ended(pod: Object) -> bool:

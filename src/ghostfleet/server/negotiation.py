@@ -1,15 +1,19 @@
 """Negotiation: in which form a client wants its answer, and in which it sends its request.
 
-An answer's *form* is a media type (JSON or YAML) and, if asked for, a conversion: a *Table* of printed columns, or
-the *partial* form that has an object's metadata only. Clauses of an Accept header are tried by their q-values, then
-from the specific to the general; a clause that asks for what is not served here, such as protobuf, is passed over.
+An answer's *form* is a media type (JSON, YAML or protobuf) and, if asked for, a conversion: a *Table* of printed
+columns, or the *partial* form that has an object's metadata only. Clauses of an Accept header are tried by their
+q-values, then from the specific to the general; a clause that asks for what is not served is passed over. Tables have
+no protobuf form, custom resources have one of their metadata only.
+
+In front of the built-in kinds stands a *router* that knows no conversions and takes no `application/*`; what it
+refuses is told in its own words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ghostfleet.core.errors import ApiError, not_acceptable, unsupported_media_type
 
@@ -17,20 +21,24 @@ __all__ = [
     "JSON",
     "PATCHES",
     "PLAIN",
+    "PROTOBUF",
     "YAML",
     "Clause",
     "Form",
     "body_media",
+    "check_route",
     "clauses",
-    "error_media",
+    "error_form",
     "negotiate",
+    "negotiate_plain",
     "patch_type",
 ]
 
 JSON = "application/json"
 YAML = "application/yaml"
-_PROTOBUF = "application/vnd.kubernetes.protobuf"
-_BODIES = (JSON, YAML, _PROTOBUF)
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+_ALL = (JSON, YAML, PROTOBUF)
+_STREAMS = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
 
 #: Media types of patches and our names for them.
 PATCHES = {
@@ -68,6 +76,8 @@ class Form(NamedTuple):
 
 
 PLAIN = Form()
+_INDENTED = Form(pretty=True)
+_LONGEST_REMEMBERED = 1024
 
 
 def clauses(accept: str) -> list[Clause]:
@@ -105,14 +115,34 @@ def _quality(text: str) -> float:
 
 
 @lru_cache(maxsize=512)
-def _form(accept: str) -> Form | None:
+def _form(accept: str, custom: bool) -> Form | None:
     for clause in clauses(accept):
-        for media in (JSON, YAML):
+        for media in _ALL:
             if clause.allows(media):
                 form = _converted(clause.parameters, media)
-                if form is not None:
+                if form is not None and not _lacks_protobuf(form, custom):
                     return form
     return None
+
+
+def _lacks_protobuf(form: Form, custom: bool) -> bool:
+    return form.media == PROTOBUF and (form.conversion == "Table" or (custom and not form.conversion))
+
+
+@lru_cache(maxsize=512)
+def _plain_form(accept: str) -> Form | None:
+    for clause in clauses(accept):
+        for media in _ALL:
+            form = _converted(clause.parameters, media) if clause.allows(media) else None
+            if form is not None and not form.conversion:
+                return form
+    return None
+
+
+@lru_cache(maxsize=512)
+def _is_routed(accept: str) -> bool:
+    asked = {part.partition(";")[0].strip() for part in accept.split(",")}
+    return not asked.isdisjoint(("*/*", *_ALL))
 
 
 def _converted(parameters: dict[str, str], media: str) -> Form | None:
@@ -128,20 +158,43 @@ def _converted(parameters: dict[str, str], media: str) -> Form | None:
     return Form(media, conversion, version, pretty)
 
 
-def negotiate(accept: str, *, stream: bool = False) -> Form:
-    """The form of an answer to this Accept header; 406 when there is none. Streams come in JSON only."""
-    if not accept:
+def check_route(accept: str, *, listing: bool = False) -> None:
+    """Refuse a request that does not get past the router; only where lists are there are streams too."""
+    if accept and accept != JSON and not _remembered(_is_routed, accept):
+        offered = (*_ALL, *_STREAMS) if listing else _ALL
+        message = f"406: Not Acceptable\n\nAvailable representations: {', '.join(offered)}"
+        raise ApiError(406, "NotAcceptable", message, {})
+
+
+def negotiate(accept: str, *, stream: bool = False, custom: bool = False) -> Form:
+    """The form of an answer to this Accept header; 406 when there is none. Streams come in JSON and protobuf only."""
+    if not accept or accept == JSON:
         return PLAIN
-    form = _form(accept)
-    if form is None or (stream and form.media != JSON):
-        raise not_acceptable([f"{JSON};stream=watch"] if stream else [JSON, YAML])
+    form: Form | None = _remembered(_form, accept, custom)
+    if form is None:
+        raise not_acceptable(_ALL)
+    if stream and form.media == YAML:
+        raise not_acceptable(_STREAMS)
     return form
 
 
-def error_media(accept: str) -> str:
-    """The media type for an error: what the client asked for if that can be had, else JSON."""
-    form = _form(accept) if accept else PLAIN
-    return form.media if form is not None else JSON
+def negotiate_plain(accept: str) -> Form:
+    """The form of an answer that has no conversions; 406 when there is none."""
+    form: Form | None = _remembered(_plain_form, accept) if accept else PLAIN
+    if form is None:
+        raise not_acceptable(_ALL)
+    return form
+
+
+def error_form(accept: str) -> Form:
+    """The form of an error: what the client asked for, without any conversion, or else JSON to be read by people."""
+    form: Form | None = _remembered(_plain_form, accept) if accept else PLAIN
+    return form or _INDENTED
+
+
+def _remembered(work: Any, accept: str, *more: object) -> Any:
+    """The outcome of one of the functions above, which remember it; but not for headers that are long."""
+    return (work if len(accept) <= _LONGEST_REMEMBERED else work.__wrapped__)(accept, *more)
 
 
 def _media(content_type: str) -> str:
@@ -155,9 +208,9 @@ def body_media(content_type: str) -> str:
         return "json"
     if media == YAML:
         return "yaml"
-    if media == _PROTOBUF:
+    if media == PROTOBUF:
         return "protobuf"
-    raise _unsupported(_BODIES)
+    raise _unsupported(_ALL)
 
 
 def patch_type(content_type: str, *, custom: bool) -> str:

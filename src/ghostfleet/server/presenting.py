@@ -13,7 +13,8 @@ from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import Clock
 from ghostfleet.core.errors import ApiError
 from ghostfleet.server.calls import Call
-from ghostfleet.server.negotiation import Form
+from ghostfleet.server.negotiation import PROTOBUF, Form
+from ghostfleet.server.protoanswers import Messages
 from ghostfleet.server.responses import Answer, object_answer
 from ghostfleet.server.tables import include_object_of, table
 
@@ -23,8 +24,9 @@ __all__ = ["Presenter"]
 class Presenter:
     """Makes answers; the clock tells how old things are."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, messages: Messages) -> None:
         self._clock = clock
+        self._messages = messages
 
     def object(self, call: Call, form: Form, status: int, obj: Object, warnings: Iterable[str] = ()) -> Answer:
         """One object; a Status comes as it is."""
@@ -44,9 +46,12 @@ class Presenter:
         if form.conversion:
             kind, api_version = form.conversion, _meta(form)
             items = [_partial(obj, api_version) for obj in items]
-        elif not resource.custom:
-            items = [_bare(obj) for obj in items]
         metadata = _list_metadata(page, always=resource.custom and not form.conversion)
+        if form.media == PROTOBUF and not form.conversion:
+            body = self._messages.list(api_version, resource.kind, kind, metadata, items)
+            return Answer(200, body, PROTOBUF)
+        if not resource.custom and not form.conversion:
+            items = [_bare(obj) for obj in items]
         shown = {"kind": kind, "apiVersion": api_version, "metadata": metadata, "items": items}
         return object_answer(200, shown, form)
 

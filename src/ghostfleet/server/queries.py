@@ -13,15 +13,27 @@ from typing import Any, Literal, cast
 import orjson
 
 from ghostfleet.api.options import DeleteOptions, ListOptions, WriteOptions
+from ghostfleet.core.durations import parse_duration
 from ghostfleet.core.errors import ApiError, FieldError, bad_request, invalid
 from ghostfleet.server.requests import Query
 
-__all__ = ["Deletion", "Listing", "LogOptions", "delete_options", "listing", "log_options", "manager", "write_options"]
+__all__ = [
+    "Deletion",
+    "Listing",
+    "LogOptions",
+    "check_timeout",
+    "delete_options",
+    "listing",
+    "log_options",
+    "manager",
+    "write_options",
+]
 
 Validation = Literal["Strict", "Warn", "Ignore"]
 
 _LONGEST_MANAGER = 128
 _INT64 = 1 << 63
+_NANOSECONDS = 1_000_000_000
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _POLICIES = ("Foreground", "Background", "Orphan")
 
@@ -51,6 +63,21 @@ def _integer(query: Query, name: str) -> int | None:
     if not -_INT64 <= number < _INT64:
         raise bad_request(f"strconv.ParseInt: parsing {_quoted(text)}: value out of range")
     return number
+
+
+def _go_seconds(number: int) -> float:
+    """So many seconds as the real server counts them: in nanoseconds of 64 bits, which overflow."""
+    return ((number * _NANOSECONDS + _INT64) % (2 * _INT64) - _INT64) / _NANOSECONDS
+
+
+def check_timeout(query: Query) -> None:
+    """Refuse a `timeout` that is no duration. One that is makes no difference: all answers come at once."""
+    text = _first(query, "timeout")
+    if text:
+        try:
+            parse_duration(text)
+        except ValueError as error:
+            raise bad_request(f"invalid timeout specified in the request URL - {error}") from None
 
 
 def _quoted(text: str) -> str:
@@ -124,7 +151,8 @@ class Listing:
 
     options: ListOptions
     watch: bool = False
-    timeout: int = 0
+    #: seconds; 0 leaves it to the server, and a watch that is to last less than nothing ends at once
+    timeout: float = 0
     bookmarks: bool = False
     #: sendInitialEvents; None when the client does not say
     initial_events: bool | None = None
@@ -144,7 +172,7 @@ def listing(query: Query, *, watch: bool = False) -> Listing:
             _first(query, "resourceVersionMatch"),
         ),
         watch or bool(_flag(query, "watch")),
-        max(_integer(query, "timeoutSeconds") or 0, 0),
+        _go_seconds(_integer(query, "timeoutSeconds") or 0),
         bool(_flag(query, "allowWatchBookmarks")),
         _flag(query, "sendInitialEvents"),
     )

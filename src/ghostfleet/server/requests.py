@@ -2,7 +2,8 @@
 
 Headers are looked up once, in one pass; the query is taken apart only if there is one. A body larger than the *limit*
 is refused; what a client still sends of it is thrown away for a while, so that it gets to read the answer, and then
-the connection is closed.
+the connection is closed. Bodies that come in pieces are counted while they do: all clients together may have the server
+hold so many bytes of unfinished requests, their *intake*, and no more.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import unquote_plus
 
-from ghostfleet.core.errors import request_too_large
+from ghostfleet.core.errors import request_too_large, too_many_requests
 
-__all__ = ["BODY_LIMIT", "ClientGone", "Message", "Query", "Receive", "Request", "Scope", "Send"]
+__all__ = ["BODY_LIMIT", "ClientGone", "Intake", "Message", "Query", "Receive", "Request", "Scope", "Send"]
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -23,6 +24,7 @@ Query = dict[str, list[str]]
 
 BODY_LIMIT = 3 * 1024 * 1024
 _DISCARD_LIMIT = 16 * 1024 * 1024
+_INTAKE_LIMIT = 256 * 1024 * 1024
 _HEADERS = {
     b"accept": "accept",
     b"accept-encoding": "accept_encoding",
@@ -38,6 +40,23 @@ _NOTHING: Query = {}
 
 class ClientGone(Exception):
     """The client went away before its request was complete."""
+
+
+class Intake:
+    """Bytes of bodies that have come in part."""
+
+    def __init__(self, limit: int = _INTAKE_LIMIT) -> None:
+        self._limit = limit
+        self._held = 0
+
+    def take(self, size: int) -> None:
+        """Hold so many bytes more; 429 in the real server's words when that is too much."""
+        if self._held + size > self._limit:
+            raise too_many_requests("Too many requests, please try again later.", 1)
+        self._held += size
+
+    def give_back(self, size: int) -> None:
+        self._held -= size
 
 
 class Request:
@@ -56,6 +75,7 @@ class Request:
         "if_none_match",
         "method",
         "path",
+        "unread",
         "user_agent",
     )
 
@@ -74,6 +94,8 @@ class Request:
         self._query_string: bytes = scope["query_string"]
         self._query: Query | None = None
         self._receive = receive
+        #: Whether some of the body may still be on its way, and nobody will read it.
+        self.unread = False
         self.accept = self.accept_encoding = self.authorization = self.content_length = ""
         self.content_type = self.host = self.if_none_match = self.user_agent = ""
         for name, value in scope["headers"]:
@@ -98,23 +120,34 @@ class Request:
         values = self.query.get(name)
         return values[0] if values else ""
 
-    async def body(self) -> bytes:
+    async def body(self, intake: Intake) -> bytes:
         """The whole body; 413 when it is larger than the limit, whatever its Content-Length says."""
+        self.unread = True
         announced = self.content_length
         if announced.isascii() and announced.isdigit() and int(announced) > BODY_LIMIT + _DISCARD_LIMIT:
             raise request_too_large(f"limit is {BODY_LIMIT}")
         body, more = await self._chunk()
         if more:
-            chunks, size = [body], len(body)
-            while more and size <= BODY_LIMIT:
-                chunk, more = await self._chunk()
-                chunks.append(chunk)
-                size += len(chunk)
-            body = b"".join(chunks)
+            body, more = await self._rest(body, intake)
         if len(body) > BODY_LIMIT:
             await self._discard(more)
             raise request_too_large(f"limit is {BODY_LIMIT}")
+        self.unread = False
         return body
+
+    async def _rest(self, begun: bytes, intake: Intake) -> tuple[bytes, bool]:
+        """A body that comes in pieces, up to the limit, and whether there is more of it."""
+        chunks, size, held, more = [begun], len(begun), 0, True
+        try:
+            while more and size <= BODY_LIMIT:
+                chunk, more = await self._chunk()
+                intake.take(len(chunk))
+                held += len(chunk)
+                chunks.append(chunk)
+                size += len(chunk)
+        finally:
+            intake.give_back(held)
+        return b"".join(chunks), more
 
     async def _discard(self, more: bool) -> None:
         thrown = 0

@@ -20,16 +20,17 @@ from ghostfleet.server.calls import Call
 from ghostfleet.server.logs import LogStream, log_answer
 from ghostfleet.server.metrics import GROUP as METRICS
 from ghostfleet.server.metrics import Metrics
-from ghostfleet.server.negotiation import JSON, error_media, negotiate, patch_type
+from ghostfleet.server.negotiation import error_form, patch_type
 from ghostfleet.server.paths import Target
 from ghostfleet.server.presenting import Presenter
-from ghostfleet.server.queries import delete_options, listing, log_options, write_options
+from ghostfleet.server.protoanswers import Messages
+from ghostfleet.server.queries import check_timeout, delete_options, listing, log_options, write_options
 from ghostfleet.server.requests import Request
 from ghostfleet.server.responses import Answer, error_answer, object_answer, page_not_found, warning
 from ghostfleet.server.reviews import Reviews
-from ghostfleet.server.streams import Stream, Streams
+from ghostfleet.server.streams import Stream, WatchStreams
 from ghostfleet.server.tables import include_object_of
-from ghostfleet.server.watching import Lines, WatchStream, error_line
+from ghostfleet.server.watching import Lines, WatchStream
 
 __all__ = ["Resources", "no_such_resource", "verb_of"]
 
@@ -73,12 +74,13 @@ def _asks_to_watch(request: Request) -> bool:
 class Resources:
     """Serves all resources of an API."""
 
-    def __init__(self, api: Api, reviews: Reviews, streams: Streams) -> None:
+    def __init__(self, api: Api, reviews: Reviews, streams: WatchStreams) -> None:
         self._api = api
         self._reviews = reviews
         self._streams = streams
         self._metrics = Metrics(api)
-        self._presenter = Presenter(api.clock)
+        self._messages = Messages()
+        self._presenter = Presenter(api.clock, self._messages)
         self._watches = 0
         self._verbs = {
             "get": self._get,
@@ -106,6 +108,9 @@ class Resources:
             raise method_not_allowed()
         if part == "log":
             return self._log(call)
+        query = call.request.query
+        if query and verb != "watch":
+            check_timeout(query)
         if part == "token" or self._reviews.takes(resource):
             return self._review(call)
         if not call.version.deprecated:
@@ -119,7 +124,7 @@ class Resources:
         try:
             return self._verbs[verb](call)
         except ApiError as error:
-            return error_answer(error, error_media(call.request.accept))
+            return error_answer(error, error_form(call.request.accept))
 
     def _no_such_part(self, call: Call) -> ApiError:
         target = call.target
@@ -151,12 +156,13 @@ class Resources:
 
     def _watch(self, call: Call) -> Answer | Stream:
         request, resource, version = call.request, call.resource, call.version
-        form = negotiate(request.accept, stream=True)
+        form = call.negotiated(stream=True)
         asked = listing(request.query, watch=True)
         options = asked.options
         if call.target.name:
             _select_name(options, call.target.name)
-        lines = Lines(resource, version, form, include_object_of(request.parameter("includeObject")), self._api.clock)
+        include_object = include_object_of(request.parameter("includeObject"))
+        lines = Lines(resource, version, form, include_object, self._api.clock, self._messages)
         from_start = options.resource_version in ("", "0")
         initial = from_start if asked.initial_events is None else asked.initial_events
         if from_start and not initial:
@@ -167,7 +173,10 @@ class Resources:
             if error.code not in (410, 504):
                 raise
             # A watch that cannot begin where it should is told so in the stream, where clients look for it.
-            return Answer(200, error_line(error), JSON)
+            return Answer(200, lines.error(error), lines.media)
+        if asked.timeout < 0:
+            watch.close()
+            return Answer(200, b"", lines.media)
         timeout = asked.timeout or self._usual_timeout()
         return WatchStream(
             self._streams, watch, timeout, lines, lambda: self._api.store.revision, bookmarks=asked.bookmarks

@@ -1,8 +1,8 @@
 """Responses: answers to requests, and how they go over the wire.
 
 An *answer* is complete before it is sent: a status code, a body and a few headers. Objects are written as JSON, or as
-YAML to those who want it. A large body is compressed for clients that allow it, in another thread, so that the server
-goes on meanwhile.
+YAML or protobuf to those who want it. A large body is compressed for clients that allow it, in another thread, so that
+the server goes on meanwhile.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import orjson
 
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.manifests import dump
-from ghostfleet.server.negotiation import JSON, PLAIN, YAML, Form
+from ghostfleet.server.negotiation import JSON, PLAIN, PROTOBUF, YAML, Form
+from ghostfleet.server.protoanswers import encode_object
 from ghostfleet.server.requests import Send
 
 __all__ = [
@@ -55,6 +56,8 @@ class Answer:
 
 def encode(obj: Any, form: Form) -> bytes:
     """An object in the media type of a form."""
+    if form.media == PROTOBUF:
+        return encode_object(obj)
     if form.media == YAML:
         return dump(obj).encode()
     return orjson.dumps(obj, option=orjson.OPT_INDENT_2 if form.pretty else orjson.OPT_APPEND_NEWLINE)
@@ -66,15 +69,17 @@ def object_answer(status: int, obj: Any, form: Form = PLAIN, warnings: Iterable[
     return Answer(status, encode(obj, form), form.media, _within_limit(headers) if warnings else headers)
 
 
-def error_answer(error: ApiError, media: str = JSON) -> Answer:
-    """The Status of an error; a client that should try again later is told when."""
+def error_answer(error: ApiError, form: Form = PLAIN, *, unread: bool = False) -> Answer:
+    """The Status of an error; a client that should try again later is told when.
+
+    When some of the request was left unread, nothing can follow it on its connection.
+    """
     headers = [_UNCACHED]
     if error.details is not None and (seconds := error.details.get("retryAfterSeconds")):
         headers.append((b"retry-after", str(seconds).encode()))
-    if error.code == 413:
-        # The rest of the body may still be on its way, and nobody will read it.
+    if unread:
         headers.append((b"connection", b"close"))
-    return Answer(error.code, encode(error.status(), Form(media)), media, headers)
+    return Answer(error.code, encode(error.status(), form), form.media, headers)
 
 
 def text_answer(status: int, text: str) -> Answer:

@@ -22,6 +22,7 @@ from typing import Protocol
 import uvicorn
 
 from ghostfleet.core.clock import WallClock
+from ghostfleet.server.connections import Guard, Guarded, open_files
 from ghostfleet.server.pump import Pump
 from ghostfleet.server.requests import Receive, Scope, Send
 
@@ -71,11 +72,12 @@ class HttpServer:
         #: Where clients on this machine reach the server.
         self.url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
         fast = is_accelerated()
+        self.guard = Guard(open_files())
         self._config = uvicorn.Config(
             app,
             interface="asgi3",
             loop="uvloop" if fast else "asyncio",
-            http=_fast_protocol() if fast else "h11",
+            http=_guarded(_fast_protocol() if fast else _plain_protocol(), self.guard),
             ws="none",
             lifespan="off",
             log_config=None,
@@ -89,7 +91,7 @@ class HttpServer:
             ssl_certfile=tls[0] if tls is not None else None,
             ssl_keyfile=tls[1] if tls is not None else None,
         )
-        self._server = _Server(self._config, app, clock)
+        self._server = _Server(self._config, app, clock, self.guard)
 
     @property
     def port(self) -> int:
@@ -117,8 +119,9 @@ class HttpServer:
 class _Server(uvicorn.Server):
     """uvicorn's server with a clock, and with an end that does not wait for watches."""
 
-    def __init__(self, config: uvicorn.Config, app: Application, clock: WallClock | None) -> None:
+    def __init__(self, config: uvicorn.Config, app: Application, clock: WallClock | None, guard: Guard) -> None:
         super().__init__(config)
+        self._guard = guard
         self._app = app
         self._clock = clock
         self._pump: Pump | None = None
@@ -126,6 +129,7 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        self._guard.start(asyncio.get_running_loop())
         if self._clock is not None:
             self._pump = Pump(self._clock, asyncio.get_running_loop())
             self._pump.start()
@@ -136,6 +140,7 @@ class _Server(uvicorn.Server):
         self._app.close()
         asyncio.get_running_loop().call_later(_PATIENCE_SECONDS, self._lose_patience)
         await super().shutdown(sockets)
+        self._guard.stop()
         if self._pump is not None:
             self._pump.stop()
 
@@ -162,6 +167,16 @@ def _fast_protocol() -> type[asyncio.Protocol]:
     from ghostfleet.server.wiring import Protocol
 
     return Protocol
+
+
+def _plain_protocol() -> type[asyncio.Protocol]:
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    return type("PlainProtocol", (Guarded, H11Protocol), {})
+
+
+def _guarded(protocol: type[asyncio.Protocol], guard: Guard) -> type[asyncio.Protocol]:
+    return type(protocol.__name__, (protocol,), {"guard": guard})
 
 
 def _bound(address: str, port: int) -> socket.socket:

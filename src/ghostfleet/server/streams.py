@@ -5,31 +5,38 @@ client leaves, the stream's time is over or the server stops. `Streams` knows al
 *rounds*: a write only notes which streams it concerns, and a round serves them together. After a round the next one
 waits as long as the last one took, so that writes get half of the loop, and what they bring in the meantime goes out
 in one piece: the more watchers there are, the more each send carries.
+
+What a client that does not read can hold is bounded: one *batch* of bytes that wait to be sent, and the objects that
+its watch began with, of which all streams together hold so many and no more. Over that the oldest are ended with 410.
 """
 
 from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from ghostfleet.core.changes import Event
+from ghostfleet.core.changes import Event, Object
+from ghostfleet.core.errors import expired
 from ghostfleet.core.watch import Watch
 from ghostfleet.server.requests import Message, Receive, Send
 
-__all__ = ["Stream", "Streams"]
+__all__ = ["Stream", "WatchStreams"]
 
 _BOOKMARK_SECONDS = 60.0
-#: Events rendered at a time: more would keep the loop from others.
-_SLICE = 256
+#: Bytes rendered at a time: more would keep the loop from others, and fill the memory if many clients do not read.
+_BATCH = 32 * 1024
+#: Objects that all streams together have still to tell of as initial events; each costs the eight bytes of a reference.
+_PRESENT_LIMIT = 16_000_000
 #: The longest pause between two rounds; a watcher waits no longer than this for an event.
 _LONGEST_PAUSE = 0.05
 
 
-class Streams:
+class WatchStreams:
     """All open streams of a server."""
 
     def __init__(self) -> None:
+        #: oldest first
         self._open: dict[Stream, None] = {}
         self._noted: list[Stream] = []
         self._round_due = False
@@ -51,6 +58,8 @@ class Streams:
 
     def add(self, stream: Stream) -> None:
         self._open[stream] = None
+        if stream.present:
+            self._relieve()
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
         if self._ticker is None and not self.closing:
@@ -58,6 +67,15 @@ class Streams:
 
     def remove(self, stream: Stream) -> None:
         self._open.pop(stream, None)
+
+    def _relieve(self) -> None:
+        """End the oldest streams that hold objects, until all together hold no more than they may."""
+        held = sum(stream.present for stream in self._open)
+        for stream in list(self._open):
+            if held <= _PRESENT_LIMIT:
+                return
+            held -= stream.present
+            stream.drop()
 
     def note(self, stream: Stream) -> None:
         """Something is pending for this stream: serve it in the next round."""
@@ -94,13 +112,14 @@ class Stream(ABC):
     #: sent before the first line, besides those that every answer has
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
-    def __init__(self, streams: Streams, watch: Watch, timeout: float) -> None:
+    def __init__(self, streams: WatchStreams, watch: Watch, timeout: float) -> None:
         self.watch = watch
         self._streams = streams
         self._timeout = timeout
         # What is there at the start must be told apart from what comes later, even if that comes before the first send.
-        # A copy, because an empty list may be the very buffer that fills up later.
-        self._initial = list(watch.drain())
+        self._present = watch.present()
+        #: How many events went out.
+        self.sent = 0
         self._waiter: asyncio.Future[None] | None = None
         self._over = streams.closing
         self._gone = False
@@ -113,8 +132,8 @@ class Stream(ABC):
         return b""
 
     @abstractmethod
-    def render(self, events: Sequence[Event]) -> list[bytes]:
-        """Pieces to send for these events."""
+    def render(self, event: Event) -> bytes:
+        """What to send for an event."""
 
     def ticked(self) -> bytes:
         """What to send from time to time."""
@@ -133,6 +152,18 @@ class Stream(ABC):
 
     def tick(self) -> None:
         self._tick_due = True
+        self.resume()
+
+    @property
+    def present(self) -> int:
+        """How many objects it holds, to be told of as initial events."""
+        return len(self._present)
+
+    def drop(self) -> None:
+        """Give up what is held: its client is too slow, and is told so if it ever reads on."""
+        self._present = []
+        revision = self.watch.revision
+        self.watch.end(expired(f"too old resource version: {revision} ({revision + 1})"))
         self.resume()
 
     def resume(self) -> None:
@@ -159,8 +190,9 @@ class Stream(ABC):
                 *self.headers,
             ]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
-            await self._deliver(send, self._initial)
-            await self._push(send, self.first())
+            await self._deliver(send, self._initial_events())
+            if self.watch.error is None:
+                await self._push(send, self.first())
             await self._follow(loop, send)
             if not self._gone:
                 await send({"type": "http.response.body", "body": self.last()})
@@ -177,6 +209,7 @@ class Stream(ABC):
             events = watch.drain()
             if events:
                 await self._deliver(send, events)
+                self.sent += len(events)
             elif self._over or watch.closed:
                 return
             elif self._tick_due:
@@ -187,15 +220,33 @@ class Stream(ABC):
                 await self._waiter
                 self._waiter = None
 
-    async def _deliver(self, send: Send, events: list[Event]) -> None:
-        if len(events) <= _SLICE:
-            await self._push(send, b"".join(self.render(events)))
-            return
-        for some in _slices(events):
-            if self._gone:
-                return
-            await self._push(send, b"".join(self.render(some)))
-            await asyncio.sleep(0)
+    def _initial_events(self) -> Iterator[Event]:
+        """The present state as events, made one by one, so that none outlives its bytes; `drop` cuts it short."""
+        position = 0
+        while position < len(self._present):
+            obj: Object = self._present[position]
+            yield Event(int(obj["metadata"]["resourceVersion"]), "ADDED", obj)
+            position += 1
+        self.sent += position
+        self._present = []
+
+    async def _deliver(self, send: Send, events: Iterable[Event]) -> None:
+        render = self.render
+        pieces: list[bytes] = []
+        size = 0
+        for event in events:
+            piece = render(event)
+            pieces.append(piece)
+            size += len(piece)
+            if size >= _BATCH:
+                batch = b"".join(pieces)
+                pieces.clear()
+                size = 0
+                await self._push(send, batch)
+                if self._gone:
+                    return
+                await asyncio.sleep(0)
+        await self._push(send, b"".join(pieces))
 
     async def _push(self, send: Send, body: bytes) -> None:
         if body:
@@ -207,8 +258,3 @@ class Stream(ABC):
             pass
         self._gone = True
         self.resume()
-
-
-def _slices(events: list[Event]) -> Iterator[list[Event]]:
-    for start in range(0, len(events), _SLICE):
-        yield events[start : start + _SLICE]

@@ -12,6 +12,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from ghostfleet.server.connections import Guarded
+
 __all__ = ["CorkedTransport", "Protocol"]
 
 _HEAD = b"HTTP/1.1 "
@@ -62,12 +64,15 @@ class CorkedTransport(asyncio.Transport):
     def resume_reading(self) -> None:
         self._transport.resume_reading()
 
+    def get_write_buffer_size(self) -> int:
+        return self._transport.get_write_buffer_size()
+
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return self._transport.get_extra_info(name, default)
 
 
-class Protocol(HttpToolsProtocol):
-    """HTTP/1.1 on a corked transport."""
+class Protocol(Guarded, HttpToolsProtocol):
+    """HTTP/1.1 on a corked transport, under a guard."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(CorkedTransport(transport, self.loop))

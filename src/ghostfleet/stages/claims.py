@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from ghostfleet.api.podclaims import CLAIMS, ClaimError, allocation_of, claim_names, is_made_for, is_reserved_for
 from ghostfleet.core.changes import Change, Object
-from ghostfleet.core.listening import Ear
 from ghostfleet.core.store import Store
-from ghostfleet.stages.performing import Recorder
+from ghostfleet.core.subscription import Subscription
+from ghostfleet.stages.playstage import EventSink
 
 __all__ = ["PreparedClaims"]
 
@@ -22,13 +22,13 @@ Key = tuple[str, str]
 class PreparedClaims:
     """Looks at the claims of pods in one store; `look_at` is told of pods whose claims have changed."""
 
-    def __init__(self, store: Store, look_at: Callable[[str, str], None], recorder: Recorder | None) -> None:
+    def __init__(self, store: Store, look_at: Callable[[str, str], None], recorder: EventSink | None) -> None:
         self._store = store
         self._look_at = look_at
         self._recorder = recorder
         #: Pods that wait, and what they were told.
         self._waiting: dict[Key, str] = {}
-        self._ear = Ear(lambda: store.listen(CLAIMS, self._notice))
+        self._subscription = Subscription(lambda: store.listen(CLAIMS, self._notice))
 
     def are_ready(self, pod: Object) -> bool:
         """Whether a pod may use its claims; one that is on its way out does not wait for any."""
@@ -42,7 +42,7 @@ class PreparedClaims:
             if self._recorder is not None:
                 message = f"Failed to prepare dynamic resources: prepare dynamic resources: {why}"
                 self._recorder.warning(pod, "FailedPrepareDynamicResources", message)
-        self._ear.open_if(self._waiting)
+        self._subscription.subscribe_if(self._waiting)
         return not why
 
     def _missing(self, pod: Object) -> str:

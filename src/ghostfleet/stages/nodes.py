@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ghostfleet.core.changes import Object
 from ghostfleet.core.quantity import canonical
-from ghostfleet.stages.products import gpu_labels
+from ghostfleet.stages.gpumodels import gpu_labels
 
 __all__ = [
     "FAILED_ANNOTATION",
@@ -37,7 +37,7 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 @dataclass(frozen=True, slots=True)
 class NodeShape:
-    """See the module's words."""
+    """How many fake nodes there are to be, and what each of them has."""
 
     count: int = 1
     prefix: str = "kwok-node-"

@@ -15,23 +15,23 @@ from ghostfleet.stages.addresses import Addresses
 from ghostfleet.stages.behaviour import Behaviour
 from ghostfleet.stages.capacity import REASON, Capacity, Rejection
 from ghostfleet.stages.claims import PreparedClaims
+from ghostfleet.stages.controller import KindRules, StageController
 from ghostfleet.stages.leases import Leases
 from ghostfleet.stages.lifecycle import Transition
 from ghostfleet.stages.nodes import FAILED_ANNOTATION
-from ghostfleet.stages.performing import Recorder
-from ghostfleet.stages.player import Player, Rules
-from ghostfleet.stages.settings import Settings
+from ghostfleet.stages.playstage import EventSink
+from ghostfleet.stages.settings import StageSettings
 
 __all__ = ["NodeRules", "PodRules"]
 
 _TERMINAL = frozenset(("Succeeded", "Failed"))
 
 
-class NodeRules(Rules):
+class NodeRules(KindRules):
     """Nodes: which of them are managed, and alive."""
 
     def __init__(
-        self, store: Store, settings: Settings, leases: Leases, addresses: Addresses, capacity: Capacity
+        self, store: Store, settings: StageSettings, leases: Leases, addresses: Addresses, capacity: Capacity
     ) -> None:
         self._store = store
         self._manages = settings.manages()
@@ -40,7 +40,7 @@ class NodeRules(Rules):
         self._addresses = addresses
         self._capacity = capacity
         self._find = store.bucket("nodes").find
-        self.player: Player | None = None
+        self.controller: StageController | None = None
         #: managed nodes by name; the value says whether the node is to be taken for alive
         self.managed: dict[str, bool] = {}
 
@@ -98,10 +98,10 @@ class NodeRules(Rules):
         self._store.update("nodes", {**node, "metadata": {**node["metadata"], "annotations": annotations}})
 
     def _look_at_pods(self, name: str) -> None:
-        if self.player is not None:
+        if self.controller is not None:
             for pod in self._store.having("pods", "node", name):
                 metadata = pod["metadata"]
-                self.player.note("v1", "Pod", metadata["namespace"], metadata["name"])
+                self.controller.note("v1", "Pod", metadata["namespace"], metadata["name"])
 
     def may_play(self, obj: Object) -> bool:
         return self.managed.get(obj["metadata"]["name"], False) and not self._disregards(obj)
@@ -110,19 +110,19 @@ class NodeRules(Rules):
         return self.managed.get(obj["metadata"]["name"], False)
 
 
-class PodRules(Rules):
+class PodRules(KindRules):
     """Pods: whether they are played, fit on their node, and what they ask for themselves."""
 
     def __init__(
         self,
         store: Store,
-        settings: Settings,
+        settings: StageSettings,
         nodes: NodeRules,
         addresses: Addresses,
         capacity: Capacity,
         behaviour: Behaviour,
         claims: PreparedClaims,
-        recorder: Recorder | None,
+        recorder: EventSink | None,
     ) -> None:
         self._store = store
         self._checks = settings.admission

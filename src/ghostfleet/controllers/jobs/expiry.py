@@ -23,7 +23,7 @@ class JobExpiry:
             store.clock,
             self._sync,
             count=profile.number("job-expiry.workers"),
-            client=profile.limiter("kube-controller-manager"),
+            client=profile.limiter("kube-controller-manager", "Job expiry controller"),
         )
         for job in store.list(JOBS):
             self._consider(job)

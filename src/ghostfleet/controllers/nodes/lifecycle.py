@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.nodes.taints import NOT_READY, UNREACHABLE, change_taints
 from ghostfleet.controllers.nodes.zones import Zones
 from ghostfleet.controllers.pods import condition_of, with_condition
@@ -56,7 +56,7 @@ class NodeLifecycle:
     """Watches the nodes of one store."""
 
     def __init__(self, store: Store, profile: Profile, beats: Callable[[Object], bool] = lambda _: False) -> None:
-        client = profile.limiter("kube-controller-manager")
+        client = profile.limiter("kube-controller-manager", "Node lifecycle controller")
         self._store = store
         self._clock = store.clock
         self._beats = beats
@@ -64,7 +64,7 @@ class NodeLifecycle:
         self._grace = profile.duration("node.grace-period")
         self._first_grace = profile.duration("node.startup-grace-period")
         self._start = store.clock.now()
-        self._recorder = Recorder(store, "node-controller", profile, client)
+        self._recorder = EventRecorder(store, "node-controller", profile, client)
         self._health: dict[str, _Health] = {}
         self._zones = Zones(store.clock, profile, self._drive_away)
         self._workers: Workers[str] = Workers(store.clock, self._sync, client=client)

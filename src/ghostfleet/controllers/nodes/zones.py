@@ -55,6 +55,7 @@ class Zones:
         self._slow_rate = profile.ratio("node.secondary-eviction-rate")
         self._large = profile.number("node.large-cluster")
         self._threshold = profile.ratio("node.unhealthy-zone")
+        self._meter = profile.meter("Node lifecycle controller", f"{self._rate:g} failed nodes/s a zone")
         self._zones: dict[str, _Zone] = {}
         self._places: dict[str, str] = {}
 
@@ -128,6 +129,8 @@ class Zones:
             return
         now = self._clock.now()
         delay = 0 if zone.bucket.try_accept(now) else int(SECOND / max(zone.bucket.qps, 1e-9))
+        if delay and self._meter is not None:
+            self._meter.wait(now, delay)
         zone.handle = self._clock.call_later(delay, self._next, zone)
 
     def _next(self, zone: _Zone) -> None:

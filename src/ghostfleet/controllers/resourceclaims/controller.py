@@ -22,14 +22,14 @@ from ghostfleet.api.podclaims import (
     is_made_for,
     is_reserved_for,
 )
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.pods import is_terminal
 from ghostfleet.controllers.resourceclaims.templates import POD_CLAIM, claim_from, name_prefix
 from ghostfleet.controllers.workers import Steps, Workers
 from ghostfleet.core.changes import Change, Object
-from ghostfleet.core.listening import Ear
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.store import Store
+from ghostfleet.core.subscription import Subscription
 
 __all__ = ["ResourceClaimController"]
 
@@ -44,13 +44,13 @@ class ResourceClaimController:
     def __init__(self, store: Store, profile: Profile) -> None:
         client = profile.limiter("kube-controller-manager")
         self._store = store
-        self._recorder = Recorder(store, "resource_claim", profile, client)
+        self._recorder = EventRecorder(store, "resource_claim", profile, client)
         count = profile.number("resource-claim.workers")
         self._workers: Workers[Key] = Workers(store.clock, self._sync, count=count, client=client)
         #: Pods that wait for a template, or on a node for a claim to be allocated.
         self._awaiting: dict[tuple[str, Place], dict[Place, None]] = {}
         #: Only while there are claims is it of interest that a pod has ended.
-        self._ear = Ear(lambda: store.listen("pods", self._notice_end))
+        self._subscription = Subscription(lambda: store.listen("pods", self._notice_end))
         for pod in store.list("pods"):
             self._consider(pod)
         for claim in store.list(CLAIMS):
@@ -58,7 +58,7 @@ class ResourceClaimController:
         store.listen("pods", self._notice_pod, status=False)
         store.listen(CLAIMS, self._notice_claim)
         store.listen(TEMPLATES, self._notice_template)
-        self._ear.open_if(store.count(CLAIMS))
+        self._subscription.subscribe_if(store.count(CLAIMS))
 
     # -- taking note -------------------------------------------------------------------------------------------------
 
@@ -85,7 +85,7 @@ class ResourceClaimController:
             self._workers.add((CLAIMS, pod["metadata"]["namespace"], name))
 
     def _notice_claim(self, change: Change) -> None:
-        self._ear.open_if(self._store.count(CLAIMS))
+        self._subscription.subscribe_if(self._store.count(CLAIMS))
         claim = change.new
         if claim is not None:
             if consumers_of(claim) or "deletionTimestamp" in claim["metadata"]:

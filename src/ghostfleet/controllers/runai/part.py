@@ -14,11 +14,13 @@ __all__ = ["RunaiPart"]
 
 
 class RunaiPart:
-    """Run:ai on one store."""
+    """Run:ai on one store; where KAI schedules its pods, KAI groups them."""
 
-    def __init__(self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile) -> None:
+    def __init__(
+        self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile, *, groups: bool = True
+    ) -> None:
         self._controllers = (
             WorkloadController(store, creator.templates, profile),
             RunaiJobController(store, routes, creator, profile),
-            PodGrouper(store, profile),
+            PodGrouper(store, profile) if groups else None,
         )

@@ -25,8 +25,8 @@ class Costs:
         # /api and /apis come before the group versions.
         self._discovery = profile.number("discovery.group-versions") + 2 if profile.switch("discovery.uncached") else 0
         self._creation = profile.number("discovery.per-item")
-        self._objects = profile.limiter("mcad-objects")
-        self._resources = profile.limiter("mcad-resources")
+        self._objects = profile.limiter("mcad-objects", "MCAD, its AppWrappers")
+        self._resources = profile.limiter("mcad-resources", "MCAD, discovery and items")
 
     def event(self) -> int:
         """Until a change has reached the worker."""

@@ -20,7 +20,7 @@ from ghostfleet.schedulers.kube.findings import Finding, device_findings, findin
 from ghostfleet.schedulers.kube.remedies import Remedy, find_remedies
 from ghostfleet.schedulers.kube.schedule_one import ScheduleAlgorithm
 
-__all__ = ["PodExplanation", "explain_pod"]
+__all__ = ["PodExplanation", "explain_pod", "judge", "without_looking"]
 
 _DEFAULT = "default-scheduler"
 
@@ -51,7 +51,7 @@ async def explain_pod(cluster: Cluster, namespace: str, name: str) -> PodExplana
         if refusal.code == 404:
             raise LabError(f"there is no pod {name} in namespace {namespace}") from refusal
         raise
-    simple = _without_looking(pod)
+    simple = without_looking(pod)
     if simple is not None:
         return _explained(pod, simple)
     store = await copy_cluster(cluster)
@@ -79,7 +79,7 @@ def judge(algorithm: ScheduleAlgorithm, pod: Object) -> PodExplanation:
     )
 
 
-def _without_looking(pod: Object) -> str | None:
+def without_looking(pod: Object) -> str | None:
     """What is the case with a pod that no scheduler has to think about."""
     spec, status = pod["spec"], pod.get("status") or {}
     if spec.get("nodeName"):

@@ -12,7 +12,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ghostfleet.core.errors import shortened
-from ghostfleet.languages.budget import BUDGET, LONGEST_EXPRESSION, BudgetExceeded, Strikes, bounded_source, steps_for
+from ghostfleet.languages.budget import (
+    BUDGET,
+    LONGEST_EXPRESSION,
+    UNLIMITED,
+    BudgetExceeded,
+    Strikes,
+    bounded_source,
+    steps_for,
+)
 from ghostfleet.languages.cel.compiler import Names, compile_node
 from ghostfleet.languages.cel.parser import parse
 from ghostfleet.languages.cel.values import CelError
@@ -45,12 +53,14 @@ class Program:
         except CelError:
             raise
         except (BudgetExceeded, RecursionError) as error:
-            told = self._strikes.told(error)
+            counted = self._strikes.counted(error)
             if self._strikes.out:
                 self._value = self._strikes.refuse
-            raise told from None
+            raise counted from None
         except (ValueError, ArithmeticError) as error:
             raise CelError(f"out of range: {error}") from None
+        finally:
+            BUDGET.limit = UNLIMITED
 
     def __repr__(self) -> str:
         return f"Program({self.text!r})"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ghostfleet.languages.budget import BUDGET
+from ghostfleet.languages.budget import BUDGET, CAUGHT
 from ghostfleet.languages.jq.values import Halt, JqError, described, index
 
 __all__ = [
@@ -346,6 +346,7 @@ def guarded(body: Code, handler: Code | None) -> Code:
                 raise
             except JqError as error:
                 problem = error.value
+            BUDGET.step(CAUGHT)
             if second is not None:
                 yield from second(environment, caught(item, problem))
 

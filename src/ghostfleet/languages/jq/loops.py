@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ghostfleet.languages.budget import BUDGET, CAUGHT
 from ghostfleet.languages.jq.codes import Code, Environment, Many, many, one
 from ghostfleet.languages.jq.patterns import Binder
 from ghostfleet.languages.jq.values import JqError
@@ -39,6 +40,7 @@ def _bound(source: Code, ways: list[tuple[Binder, Many]], nulls: int, value_of: 
                 except JqError:
                     if place == len(ways) - 1:
                         raise
+                    BUDGET.step(CAUGHT)
 
     return run
 

@@ -8,13 +8,13 @@ float64, an int is Go's int or a big integer, and what `fromjson` read is a `Jso
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from ghostfleet.core.errors import shortened
 from ghostfleet.languages.budget import (
     BUDGET,
     LONGEST_EXPRESSION,
+    UNLIMITED,
     BudgetExceeded,
     Strikes,
     bounded_source,
@@ -41,7 +41,10 @@ class Query:
         self.text = text
         tree = parse(bounded_source(text, LONGEST_EXPRESSION))
         BUDGET.limit = BUDGET.steps + steps_to_compile(text)
-        code = compile_filter(tree, root_scope())
+        try:
+            code = compile_filter(tree, root_scope())
+        finally:
+            BUDGET.limit = UNLIMITED
         self._one = code.one
         self._many = code.many
         self._plain = code.one if _is_plain(tree) else None
@@ -66,14 +69,16 @@ class Query:
         except JqError:
             raise
         except (BudgetExceeded, RecursionError) as error:
-            told = self._strikes.told(error)
+            counted = self._strikes.counted(error)
             if self._strikes.out:
                 self._many, self._one, self._passes = self._strikes.refuse, None, True
-            raise told from None
+            raise counted from None
         except Break:
             raise JqError("a label is left that is not there any more") from None
         except (ValueError, ArithmeticError) as error:
             raise JqError(f"a number is too large: {error}") from None
+        finally:
+            BUDGET.limit = UNLIMITED
 
     def __repr__(self) -> str:
         return f"Query({self.text!r})"
@@ -106,7 +111,7 @@ def _part(value: Any) -> Any:
     """An object or a part of it with its ints as floats. It is not the query's work, so nothing is charged for it."""
     kind = type(value)
     if kind is dict or kind is list:
-        before, BUDGET.limit = BUDGET.steps, sys.maxsize
+        before = BUDGET.steps
         made = _floats(value)
         BUDGET.steps = before
         return made

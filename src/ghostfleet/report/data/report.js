@@ -177,15 +177,21 @@
 
   function drawGpus() {
     if (data.gpus === null) return;
-    const { averages, capacity } = data.gpus;
-    const share = value => value === null || value === undefined ? "–"
-      : capacity ? `${figure(value)} (${Math.round(100 * value / capacity)} %)` : figure(value);
+    const { inUse, byRun, stranded, there } = data.gpus;
+    // Rounded down, so that what is not full does not look full.
+    const share = (value, at) => value === null || value === undefined ? "–"
+      : there?.[at] ? `${figure(value)} (${Math.floor(100 * value / there[at])} %)` : figure(value);
+    const value = (_, value, __, at) => share(value, at);
+    const most = Math.max(...inUse);
+    const shown = [
+      [inUse, { label: "In use", stroke: color("s3"), fill: color("s3") + "2e", paths: stepped, value }],
+      [byRun, { label: "By this run", stroke: color("s1"), paths: stepped, value }],
+      [stranded, { label: "Stranded", stroke: color("s2"), paths: stepped, value, show: most > 0 && Math.max(...stranded ?? []) <= 10 * most }],
+      [there, { label: "There", stroke: color("s4"), dash: [6, 4], paths: stepped, show: Math.max(...there ?? []) <= 10 * most }],
+    ].filter(([column]) => column);
     draw("gpus", {
-      columns: [sliceStarts, averages, ...(capacity ? [averages.map(() => capacity)] : [])],
-      series: [
-        { label: "In use", stroke: color("s3"), fill: color("s3") + "2e", paths: stepped, value: (_, value) => share(value) },
-        ...(capacity ? [{ label: "Capacity", stroke: color("s4"), dash: [6, 4], show: capacity <= 10 * Math.max(...averages) }] : []),
-      ],
+      columns: [sliceStarts, ...shown.map(([column]) => column)],
+      series: shown.map(([, look]) => look),
       x: { ...inTime, range: wholeRun }, y: inFigures, sync: "time",
     });
   }

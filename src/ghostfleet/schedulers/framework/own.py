@@ -42,7 +42,7 @@ def load_scheduler(place: str) -> Scheduler:
     """Make the scheduler that `path.py:Class` names."""
     path, separator, class_name = place.rpartition(":")
     if not separator or not path.endswith(".py"):
-        raise ValueError(f"scheduler {place!r}: expected path.py:Class")
+        raise ValueError(f"scheduler {place!r}: expected kai or path.py:Class")
     if not Path(path).is_file():
         raise ValueError(f"scheduler {place!r}: there is no file {path}")
     name = f"ghostfleet_scheduler_{Path(path).stem.replace('-', '_')}"

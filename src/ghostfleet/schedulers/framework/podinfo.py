@@ -152,7 +152,7 @@ class SpecCache:
     """SpecInfos by spec."""
 
     #: Specs remembered by identity; past it all are forgotten, which only costs time.
-    LIMIT = 50_000
+    LIMIT = 16_384
 
     def __init__(self) -> None:
         self._by_identity: dict[int, tuple[Object, SpecInfo]] = {}

@@ -40,7 +40,7 @@ class Pace:
     def of(cls, profile: Profile, client: str = "kube-scheduler") -> Pace:
         """The pace of schedulers in a profile."""
         return cls(
-            profile.limiter(client),
+            profile.limiter(client, "Scheduler"),
             cycle_cost=profile.duration("scheduler.cycle-cost"),
             latency=profile.duration("scheduler.write-latency"),
         )

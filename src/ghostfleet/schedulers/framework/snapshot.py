@@ -201,11 +201,6 @@ class Snapshot:
             self._nominations[uid] = slot
             self.nominated.setdefault(slot, {})[uid] = PodInfo(pod, self.specs.of(pod["spec"]), slot)
 
-    def nominated_node(self, uid: str) -> str:
-        """The node that a pod is nominated to; "" for none."""
-        slot = self._nominations.get(uid)
-        return self.nodes.names[slot] if slot is not None else ""
-
     def namespaces_changed(self) -> None:
         """Labels of namespaces changed, and so which pods the terms of others mean."""
         self.version += 1

@@ -21,7 +21,7 @@ from ghostfleet.schedulers.framework.snapshot import Snapshot
 from ghostfleet.schedulers.kube.findings import amount_text, largest_block, needs, refusals
 from ghostfleet.schedulers.kube.schedule_one import ScheduleAlgorithm
 
-__all__ = ["Remedy", "find_remedies"]
+__all__ = ["Remedy", "find_remedies", "fresh_nodes"]
 
 #: So many changes are tried at most; pairs grow with the square of it.
 _CHANGES = 24
@@ -152,9 +152,14 @@ def _uncordoned(snapshot: Snapshot) -> Iterator[_Change]:
 
 
 def _one_more_node(snapshot: Snapshot) -> Iterator[_Change]:
-    """A fresh copy of each shape of node that there is."""
+    for like, fresh in fresh_nodes(snapshot):
+        yield _Change(f"add one more node like {like}", nodes=(fresh,))
+
+
+def fresh_nodes(snapshot: Snapshot) -> Iterator[tuple[str, Object]]:
+    """A fresh copy of each shape of node that there is, and the name of one that has it."""
     shapes: dict[tuple[tuple[str, str], ...], None] = {}
-    for node in snapshot.nodes.objects:
+    for node in list(snapshot.nodes.objects):
         if node is None:
             continue
         shape = tuple(sorted((node["status"].get("allocatable") or {}).items()))
@@ -164,7 +169,7 @@ def _one_more_node(snapshot: Snapshot) -> Iterator[_Change]:
         labels = {**(node["metadata"].get("labels") or {}), "kubernetes.io/hostname": _NEW_NODE}
         metadata = {**node["metadata"], "name": _NEW_NODE, "uid": _NEW_NODE, "labels": labels}
         fresh = {**node, "metadata": metadata, "spec": {**node["spec"], "unschedulable": False}}
-        yield _Change(f"add one more node like {node['metadata']['name']}", nodes=(fresh,))
+        yield node["metadata"]["name"], fresh
 
 
 def _node(snapshot: Snapshot, name: str) -> Object | None:

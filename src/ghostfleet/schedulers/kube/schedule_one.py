@@ -100,8 +100,8 @@ class ScheduleAlgorithm:
         last = results[-1] if results else None
         if last is not None and last.victims:
             return ScheduleResult(None, found.message, found.plugins, last.nominate, last.victims)
-        told = ", ".join(result.message for result in results)
-        message = f"{found.message} {told}" if told else found.message
+        messages = ", ".join(result.message for result in results)
+        message = f"{found.message} {messages}" if messages else found.message
         write = next((result.write for result in results if result.write is not None), None)
         nominate = last.nominate if last is not None else ""
         return ScheduleResult(None, message, found.plugins, nominate, write=write)

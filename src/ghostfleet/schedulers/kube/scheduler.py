@@ -12,12 +12,13 @@ from __future__ import annotations
 from random import Random
 
 from ghostfleet.core.changes import Object
-from ghostfleet.core.clock import SECOND, Clock, Handle
+from ghostfleet.core.clock import SECOND, Clock, Handle, real_seconds
 from ghostfleet.core.store import Store
 from ghostfleet.schedulers.framework.cyclestate import CycleState
 from ghostfleet.schedulers.framework.runner import INSTANT, Pace, Runner
 from ghostfleet.schedulers.framework.writer import Reserved
 from ghostfleet.schedulers.kube.config import Configuration
+from ghostfleet.schedulers.kube.figures import SchedulerFigures
 from ghostfleet.schedulers.kube.queue import QueuedPod, SchedulingQueue, UnschedulablePods
 from ghostfleet.schedulers.kube.schedule_one import NO_NODES, ScheduleAlgorithm, ScheduleResult
 
@@ -56,6 +57,7 @@ class KubeScheduler(Runner):
         plugins = [plugin for framework in frameworks.values() for plugin in framework.plugins.values()]
         self._gate_events = {event for plugin in plugins if plugin.implements("preEnqueue") for event in plugin.events}
         self._held_events = {event for plugin in plugins if plugin.implements("preBind") for event in plugin.events}
+        self._figures = SchedulerFigures(clock.metrics, self.queue)
         self.start(self.queue, frameworks, plugins)
 
     def stop(self) -> None:
@@ -86,7 +88,9 @@ class KubeScheduler(Runner):
 
     def _try(self, batch: list[QueuedPod], now: int) -> int:
         """Try the pods of a batch until one fails; how many were tried."""
+        began = real_seconds()
         placed, result = self._place(batch, now)
+        self._figures.scheduled(batch[:placed], real_seconds() - began)
         if placed == len(batch):
             self._batch = min(2 * self._batch, _TURN)
             return placed
@@ -94,6 +98,7 @@ class KubeScheduler(Runner):
         self._batch = 1
         self.queue.put_back(batch[placed + 1 :])
         self._try_last(batch[placed], result, now)
+        self._figures.tried(batch[placed], real_seconds() - began)
         return placed + 1
 
     def _place(self, batch: list[QueuedPod], now: int) -> tuple[int, ScheduleResult | None]:

@@ -16,7 +16,7 @@ from ghostfleet.languages.gotemplate import Template, compile_template
 from ghostfleet.stages.dradrivers.nvidia import nvidia_classes, nvidia_slices
 from ghostfleet.stages.dradrivers.slices import Object, device_class, device_uuid, resource_slice, string, version
 
-__all__ = ["Profile", "built_in_profiles", "find_profile"]
+__all__ = ["DriverProfile", "built_in_profiles", "find_profile"]
 
 _KWOK, _EXAMPLE = "cl2-gpu.kwok.x-k8s.io", "gpu.example.com"
 _KINDS = ("ResourceSlice", "DeviceClass")
@@ -24,7 +24,7 @@ _KINDS = ("ResourceSlice", "DeviceClass")
 _NO_NODE: Object = {"metadata": {"name": "", "labels": {}, "annotations": {}}, "spec": {}, "status": {}}
 
 
-class Profile(NamedTuple):
+class DriverProfile(NamedTuple):
     """What a driver publishes."""
 
     name: str
@@ -78,9 +78,9 @@ def _class_of(driver: str) -> Callable[[], list[dict[str, Any]]]:
 
 
 _BUILT_IN = {
-    "nvidia": Profile("nvidia", nvidia_classes, nvidia_slices),
-    "kwok": Profile("kwok", _class_of(_KWOK), _kwok_slices),
-    "example": Profile("example", _class_of(_EXAMPLE), _example_slices),
+    "nvidia": DriverProfile("nvidia", nvidia_classes, nvidia_slices),
+    "kwok": DriverProfile("kwok", _class_of(_KWOK), _kwok_slices),
+    "example": DriverProfile("example", _class_of(_EXAMPLE), _example_slices),
 }
 
 
@@ -89,7 +89,7 @@ def built_in_profiles() -> list[str]:
     return sorted(_BUILT_IN)
 
 
-def find_profile(name: str) -> Profile:
+def find_profile(name: str) -> DriverProfile:
     """The profile of this name, or in this file; a ValueError in one line if there is none."""
     if name in _BUILT_IN:
         return _BUILT_IN[name]
@@ -102,7 +102,7 @@ def find_profile(name: str) -> Profile:
     except (Unsupported, UnicodeDecodeError) as error:
         raise ValueError(f"{name}: not a Go template of manifests: {error}") from None
     own = _Own(name, template)
-    return Profile(path.stem, own.classes, own.slices)
+    return DriverProfile(path.stem, own.classes, own.slices)
 
 
 class _Own:

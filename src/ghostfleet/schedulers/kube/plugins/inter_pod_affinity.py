@@ -112,32 +112,32 @@ class _Required(Filter):
 
     def objections(self, slots: Slots) -> Sequence[Objection]:
         own = self._terms.own
-        lonely = self._lonely(own.required_affinity, slots)
+        unmet = self._unmet(own.required_affinity, slots)
         unwanted: BoolArray = np.zeros(len(slots), np.bool_)
         for term in own.required_anti_affinity:
             unwanted |= _somebody(self._terms.matching([term]), term.topology_key, slots)
-        minded: BoolArray = np.zeros(len(slots), np.bool_)
+        unwelcome: BoolArray = np.zeros(len(slots), np.bool_)
         for each in self._terms.existing():
-            minded |= _somebody(each.counter, each.term.topology_key, slots)
+            unwelcome |= _somebody(each.counter, each.term.topology_key, slots)
         return (
-            Objection(_AFFINITY, lonely, False),
-            Objection(_ANTI_AFFINITY, unwanted & ~lonely, True),
-            Objection(_EXISTING_ANTI_AFFINITY, minded & ~unwanted & ~lonely, True),
+            Objection(_AFFINITY, unmet, False),
+            Objection(_ANTI_AFFINITY, unwanted & ~unmet, True),
+            Objection(_EXISTING_ANTI_AFFINITY, unwelcome & ~unwanted & ~unmet, True),
         )
 
-    def _lonely(self, terms: Sequence[AffinityTerm], slots: Slots) -> BoolArray:
+    def _unmet(self, terms: Sequence[AffinityTerm], slots: Slots) -> BoolArray:
         """Nodes without the pods that terms ask for."""
         lacking: BoolArray = np.zeros(len(slots), np.bool_)
-        lonely: BoolArray = np.zeros(len(slots), np.bool_)
+        unmet: BoolArray = np.zeros(len(slots), np.bool_)
         if not terms:
-            return lonely
+            return unmet
         counter = self._terms.matching(terms)
         for term in terms:
             domain = counter.by(term.topology_key)
             codes = domain.codes[slots]
             lacking |= codes < 0
-            lonely |= domain.sums[codes] <= 0
-        return lacking if self._terms.is_first(terms) else lacking | lonely
+            unmet |= domain.sums[codes] <= 0
+        return lacking if self._terms.is_first(terms) else lacking | unmet
 
 
 def _somebody(counter: Counter, key: str, slots: Slots) -> BoolArray:

@@ -1,0 +1,263 @@
+"""The binder: does what bind requests say, and says how it went.
+
+A pod that gets parts of GPUs has its GPU groups reserved first, one that claims volumes has them bound first; where
+that takes time the request waits without holding up others, until it is done or too late. A bound pod has the kind of
+resource it received in an annotation, and a condition. A request that fails is tried again as often as it says, a
+second later and then twice as long each time; KAI's scheduler asks for no retries, it removes failed requests and
+decides anew. (KAI v0.12 writes down the first failed attempt only, so that its retries never end; here they are
+counted.)
+"""
+
+from __future__ import annotations
+
+from ghostfleet.api.admission import Admission
+from ghostfleet.api.subresources import bind
+from ghostfleet.controllers.events import EventRecorder
+from ghostfleet.controllers.kai.bindrequests import is_failed, is_for_fraction
+from ghostfleet.controllers.kai.claims import VOLUME_CLAIMS, allot_devices, unbound_claims, with_selected_node
+from ghostfleet.controllers.kai.constants import (
+    BIND_REQUESTS,
+    GPU_INDEX,
+    RECEIVED_RESOURCE_TYPE,
+    RESERVATION,
+    KaiConfig,
+)
+from ghostfleet.controllers.kai.reservation import Reservations, group_label, groups_of
+from ghostfleet.controllers.pods import with_condition
+from ghostfleet.controllers.queue import WorkQueue
+from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.core.changes import Change, Object
+from ghostfleet.core.clock import SECOND
+from ghostfleet.core.errors import ApiError
+from ghostfleet.core.profile import Profile
+from ghostfleet.core.store import Store
+from ghostfleet.core.subscription import Subscription
+from ghostfleet.core.timestamps import rfc3339
+
+__all__ = ["Binder"]
+
+_ENDED = ("Succeeded", "Failed")
+
+Key = tuple[str, str]
+
+
+class _Waits(Exception):
+    """Something has to happen before the pod can be bound."""
+
+
+class Binder:
+    """Binds pods of one store."""
+
+    def __init__(self, store: Store, admission: Admission, profile: Profile, config: KaiConfig) -> None:
+        self._store = store
+        self._config = config
+        self._reservations = Reservations(store, admission)
+        self._reservation_timeout = profile.duration("kai-binder.reservation-timeout")
+        self._volume_timeout = profile.duration("kai-binder.volume-binding-timeout")
+        #: Until when requests wait for a reservation or for volumes.
+        self._deadlines: dict[tuple[Key, str], int] = {}
+        #: Requests that wait for volume claims.
+        self._claiming: dict[Key, None] = {}
+        client = profile.limiter("kai-binder")
+        self._recorder = EventRecorder(store, "binder", profile, client)
+        self._workers: Workers[Key] = Workers(
+            store.clock, self._sync, count=profile.number("kai-binder.workers"), client=client
+        )
+        self._groups: WorkQueue[str] = WorkQueue(store.clock, self._reservations.sync)
+        self._claims = Subscription(lambda: store.listen(VOLUME_CLAIMS, self._notice_claim))
+        store.listen("pods", self._notice_pod)
+        store.listen(BIND_REQUESTS, self._notice, status=False)
+        for request in store.list(BIND_REQUESTS):
+            self._workers.add((request["metadata"]["namespace"], request["metadata"]["name"]))
+
+    # -- what happens ------------------------------------------------------------------------------------------------
+
+    def _notice(self, change: Change) -> None:
+        if change.new is not None:
+            self._workers.add((change.namespace, change.name))
+        elif change.old is not None:
+            self._stop_waiting((change.namespace, change.name), change.old)
+            for group in _groups_for(change.old):
+                self._groups.add(group)
+
+    def _notice_pod(self, change: Change) -> None:
+        pod = change.new if change.new is not None else change.old
+        assert pod is not None
+        if change.namespace == RESERVATION:
+            for group in groups_of(pod):
+                for key in self._reservations.expected(group):
+                    self._workers.add(key)
+        elif pod["spec"].get("schedulerName") == self._config.scheduler_name and _has_ended(change):
+            for group in groups_of(pod):
+                self._groups.add(group)
+
+    def _notice_claim(self, _change: Change) -> None:
+        for key in self._claiming:
+            self._workers.add(key)
+
+    # -- a request ---------------------------------------------------------------------------------------------------
+
+    def _sync(self, key: Key) -> Steps:
+        request = self._store.find(BIND_REQUESTS, *key)
+        if request is None or "deletionTimestamp" in request["metadata"] or _is_done(request):
+            return
+        spec = request.get("spec") or {}
+        if is_for_fraction(request) and not spec.get("selectedGPUGroups"):
+            # Nothing can be made of it; the scheduler will write a proper one.
+            yield 1
+            self._store.delete(BIND_REQUESTS, *key)
+            return
+        pod = self._store.find("pods", key[0], spec.get("podName", ""))
+        try:
+            if pod is None:
+                raise ApiError(404, "NotFound", f'Pod "{spec.get("podName", "")}" not found')
+            if not pod["spec"].get("nodeName"):
+                yield from self._bind(key, request, pod)
+        except _Waits:
+            return
+        except ApiError as error:
+            self._stop_waiting(key, request)
+            yield from self._fail(key, request, pod, error.message)
+        else:
+            self._stop_waiting(key, request)
+            yield from self._succeed(key, request, pod)
+
+    def _bind(self, key: Key, request: Object, pod: Object) -> Steps:
+        node = request["spec"].get("selectedNode", "")
+        if self._store.find("nodes", "", node) is None:
+            raise ApiError(404, "NotFound", f'Node "{node}" not found')
+        self._reservations.sync_node(node)
+        labels: dict[str, str] = {}
+        for group in _groups_for(request):
+            yield from self._reserve(key, node, group)
+            yield 1
+            labels[group_label(pod, group)] = group
+        yield from self._bind_volumes(key, pod, node)
+        yield from allot_devices(self._store, pod, request)
+        # The annotation and the binding are two requests, written down as one.
+        yield 1
+        yield 1
+        own = pod["metadata"]
+        annotations = {RECEIVED_RESOURCE_TYPE: request["spec"].get("receivedResourceType", "")}
+        metadata = {"name": own["name"], "uid": own["uid"], "annotations": annotations, "labels": labels}
+        binding = {"metadata": metadata, "target": {"kind": "Node", "name": node}}
+        bind(self._store, own["namespace"], own["name"], binding)
+
+    def _reserve(self, key: Key, node: str, group: str) -> Steps:
+        """Have a group's GPU held; waits until it is known which one it is."""
+        pod = self._reservations.reservation_pod(group)
+        if pod is None:
+            yield 1
+            pod = self._reservations.reservation_pod(group) or self._reservations.create(node, group)
+        if (pod["metadata"].get("annotations") or {}).get(GPU_INDEX):
+            self._reservations.forget(group, key)
+            return
+        if self._is_too_late(key, "reservation", self._reservation_timeout):
+            name = pod["metadata"]["name"]
+            self._reservations.release(pod)
+            problem = f"failed waiting for GPU reservation pod to allocate: {RESERVATION}/{name}"
+            raise ApiError(500, "InternalError", problem)
+        self._reservations.expect(group, key)
+        raise _Waits
+
+    def _bind_volumes(self, key: Key, pod: Object, node: str) -> Steps:
+        for claim in unbound_claims(self._store, pod):
+            if with_selected_node(claim, node) is None:
+                continue
+            yield 1
+            own = claim["metadata"]
+            told = with_selected_node(self._store.get(VOLUME_CLAIMS, own["namespace"], own["name"]), node)
+            if told is not None:
+                self._store.update(VOLUME_CLAIMS, told)
+        if not unbound_claims(self._store, pod):
+            return
+        if self._is_too_late(key, "volumes", self._volume_timeout):
+            raise ApiError(504, "Timeout", "binding volumes: context deadline exceeded")
+        self._claiming[key] = None
+        self._claims.subscribe_if(self._claiming)
+        raise _Waits
+
+    # -- waiting -----------------------------------------------------------------------------------------------------
+
+    def _is_too_late(self, key: Key, what: str, timeout: int) -> bool:
+        """Whether a request has waited for something long enough; it begins to wait when this is asked first."""
+        now = self._store.clock.now()
+        left = self._deadlines.setdefault((key, what), now + timeout) - now
+        if left > 0:
+            self._workers.add_after(key, left)
+        return left <= 0
+
+    def _stop_waiting(self, key: Key, request: Object) -> None:
+        for what in ("reservation", "volumes"):
+            self._deadlines.pop((key, what), None)
+        self._claiming.pop(key, None)
+        self._claims.subscribe_if(self._claiming)
+        for group in _groups_for(request):
+            self._reservations.forget(group, key)
+
+    # -- how it went -------------------------------------------------------------------------------------------------
+
+    def _succeed(self, key: Key, request: Object, pod: Object) -> Steps:
+        node = request["spec"].get("selectedNode", "")
+        yield from self._report(key, {"phase": "Succeeded"})
+        message = f"Pod bound successfully to node {node}"
+        self._recorder.normal(pod, "Bound", message)
+        yield from self._note(pod, "True", "Bound", message)
+
+    def _fail(self, key: Key, request: Object, pod: Object | None, why: str) -> Steps:
+        attempts = (request.get("status") or {}).get("failedAttempts", 0)
+        spec = request.get("spec") or {}
+        limit = spec.get("backoffLimit")
+        news: Object = {"phase": "Failed", "reason": why}
+        if limit is not None and attempts < limit:
+            news["failedAttempts"] = attempts + 1
+        yield from self._report(key, news)
+        if limit is not None and attempts + 1 < limit:
+            self._workers.add_after(key, (1 << attempts) * SECOND)
+            return
+        if pod is not None:
+            where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+            message = f"Failed to bind pod {where} to node {spec.get('selectedNode', '')}: {why}"
+            self._recorder.warning(pod, "BindingError", message)
+            yield from self._note(pod, "False", "BindingError", message)
+
+    def _report(self, key: Key, news: Object) -> Steps:
+        yield 1
+        request = self._store.find(BIND_REQUESTS, *key)
+        if request is not None:
+            self._store.patch_status(BIND_REQUESTS, *key, {**(request.get("status") or {}), **news})
+
+    def _note(self, pod: Object, status: str, reason: str, message: str) -> Steps:
+        """Give a pod the condition that says whether it was bound."""
+        yield 1
+        own = pod["metadata"]
+        current = self._store.find("pods", own["namespace"], own["name"])
+        if current is None or current["metadata"]["uid"] != own["uid"]:
+            return
+        condition = {
+            "type": "PodBound",
+            "status": status,
+            "lastProbeTime": None,
+            "lastTransitionTime": rfc3339(self._store.clock.now()),
+            "reason": reason,
+            "message": message,
+        }
+        conditions = with_condition(current["status"].get("conditions") or (), condition)
+        self._store.set_status("pods", current, {**current["status"], "conditions": conditions})
+
+
+def _groups_for(request: Object) -> list[str]:
+    """The GPU groups that a request is for."""
+    return request["spec"].get("selectedGPUGroups") or [] if is_for_fraction(request) else []
+
+
+def _is_done(request: Object) -> bool:
+    return (request.get("status") or {}).get("phase") == "Succeeded" or is_failed(request)
+
+
+def _has_ended(change: Change) -> bool:
+    """Whether a pod is gone, or has come to its end."""
+    if change.new is None:
+        return True
+    phase = change.new["status"].get("phase")
+    return phase in _ENDED and (change.old is None or change.old["status"].get("phase") != phase)

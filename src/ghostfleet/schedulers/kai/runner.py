@@ -1,0 +1,223 @@
+"""KAI's scheduler on a cluster: when it decides, and what becomes of its decisions.
+
+A cycle begins at the ticks of `schedule-period`, counted from the start, as long as something changed since the last
+one; where nothing did, a cycle would decide what it decided before. With a period of none it begins as soon as
+something changes. Only two things change by themselves, stale gangs and minimal runtimes, and these have a timer.
+
+Binds become bind requests, which the binder carries out; a pod that must go is deleted. These go through KAI's clients
+with their rate limits, and the next cycle waits until they are written, as KAI waits for its client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from ghostfleet.controllers.events import EventRecorder
+from ghostfleet.controllers.kai.bindrequests import bind_request
+from ghostfleet.controllers.kai.constants import BIND_REQUESTS, POD_GROUPS
+from ghostfleet.core.changes import Object
+from ghostfleet.core.clock import SECOND, Clock, Handle
+from ghostfleet.core.errors import ApiError
+from ghostfleet.core.profile import Profile
+from ghostfleet.core.ratelimit import TokenBucket
+from ghostfleet.core.store import Store
+from ghostfleet.schedulers.framework.runner import Pace, Runner
+from ghostfleet.schedulers.kai.cache import SchedulerCache, StatusUpdater
+from ghostfleet.schedulers.kai.cache.status_updater import JobStatus, job_statuses
+from ghostfleet.schedulers.kai.conf import SchedulerConfiguration
+from ghostfleet.schedulers.kai.cycle import run_once
+from ghostfleet.schedulers.kai.decisions import Bind, Decisions, Evict, Pipeline
+from ghostfleet.schedulers.kai.session import Session
+
+__all__ = ["KaiScheduler"]
+
+#: What KAI calls itself in events, whatever name pods know it by.
+COMPONENT = "kai-scheduler"
+_USUAL_GRACE = 30
+
+
+class KaiScheduler(Runner):
+    """Runs KAI on one store and one clock; its kinds and controllers are there already."""
+
+    def __init__(
+        self, store: Store, clock: Clock, profile: Profile, config: SchedulerConfiguration | None = None
+    ) -> None:
+        super().__init__(store, clock, Pace(period=profile.duration("kai-scheduler.schedule-period")))
+        self.config = config = config or SchedulerConfiguration()
+        self._origin = clock.now()
+        #: Kubernetes' own objects and KAI's have a client each.
+        self._pods = profile.limiter("kai-scheduler", "KAI scheduler")
+        self._kai = profile.limiter("kai-scheduler", "KAI scheduler")
+        self._recorder = EventRecorder(store, COMPONENT, profile)
+        self._updater = StatusUpdater(
+            store, self._recorder, partial(self._when_let, self._pods), partial(self._when_let, self._kai)
+        )
+        #: Decisions that are not written yet.
+        self._unwritten = 0
+        self._timer: Handle | None = None
+        self.cache = SchedulerCache(store, config.scheduler_name, self.wake)
+
+    def stop(self) -> None:
+        self.cache.stop()
+        for handle in (self._handle, self._timer):
+            if handle is not None:
+                handle.cancel()
+
+    def wake(self) -> None:
+        """Let a cycle begin at the next tick."""
+        if self._handle is not None or self._unwritten:
+            return
+        period, now = self._pace.period, self._clock.now()
+        if period:
+            ticks = max(-(-(now - self._origin) // period), (self._started - self._origin) // period + 1)
+            self._handle = self._clock.call_at(self._origin + ticks * period, self._run)
+        else:
+            self._handle = self._clock.call_soon(self._run)
+
+    def cycle(self, now: int) -> bool:
+        self.cache.remove_hopeless_requests()
+        statuses: list[JobStatus] = []
+
+        def look(action: str, session: Session) -> None:
+            if action == self.config.actions[-1]:
+                statuses.extend(job_statuses(session.jobs.values(), session.queues))
+
+        try:
+            decisions = run_once(self.cache.info, self.config, now / SECOND, look)
+        except Exception as error:
+            # KAI would crash and be started again; the snapshot is not what it was.
+            self._tell_of_crash(error)
+            return False
+        self._write(decisions)
+        self._updater.update(statuses, self.cache.find_pod)
+        for key, problem in list(self.cache.problems.values()):
+            pod = self._store.find("pods", *key)
+            if pod is not None:
+                self._updater.mark_pod(pod, problem)
+        self._set_timer(now)
+        return False
+
+    def _tell_of_crash(self, error: Exception) -> None:
+        """Tell the pods that wait, and begin anew with the next change."""
+        for job in self.cache.info.pod_groups.values():
+            group = self._store.find(POD_GROUPS, job.namespace, job.name)
+            if job.pending and group is not None:
+                self._recorder.warning(group, "CycleFailed", f"Scheduling cycle failed: {error!r}")
+        self.cache.rebuild()
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+
+    # -- decisions ---------------------------------------------------------------------------------------------------
+
+    def _write(self, decisions: Decisions) -> None:
+        for each in decisions.log:
+            if isinstance(each, Bind):
+                self._later(self._kai, partial(self._bind, each))
+            elif isinstance(each, Evict):
+                self._later(self._pods, partial(self._evict, each))
+            else:
+                self._pipeline(each)
+
+    def _later(self, client: TokenBucket | None, write: Callable[[], None]) -> None:
+        self._unwritten += 1
+        self._when_let(client, partial(self._do, write))
+
+    def _do(self, write: Callable[[], None]) -> None:
+        write()
+        self._unwritten -= 1
+        if not self._unwritten:
+            self.wake()
+
+    def _when_let(self, client: TokenBucket | None, write: Callable[[], None]) -> None:
+        """Write as soon as a client's rate limit lets it."""
+        delay = client.reserve(self._clock.now()) if client is not None else 0
+        if delay:
+            self._clock.call_later(delay, write)
+        else:
+            write()
+
+    def _bind(self, decision: Bind) -> None:
+        pod = self.cache.find_pod(decision.pod)
+        if pod is None or pod["spec"].get("nodeName") or "deletionTimestamp" in pod["metadata"]:
+            return
+        self._updater.forget_pod(decision.pod)
+        where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+        request = bind_request(
+            pod,
+            decision.node,
+            received_type=decision.received_type,
+            gpus=decision.gpu_count,
+            portion=decision.gpu_portion,
+            gpu_groups=decision.gpu_groups,
+        )
+        try:
+            self._store.create(BIND_REQUESTS, request)
+        except ApiError as error:
+            told = f"Failed to bind pod {where} to node {decision.node}. {error.message}"
+            self._recorder.warning(pod, "FailedBinding", told)
+            return
+        pool = self.config.node_pool or "default"
+        told = f"Successfully assigned pod {where} to node {decision.node} at node-pool {pool}"
+        self._recorder.normal(pod, "Scheduled", told)
+
+    def _evict(self, decision: Evict) -> None:
+        pod = self.cache.find_pod(decision.pod)
+        if pod is None or "deletionTimestamp" in pod["metadata"]:
+            return
+        metadata = pod["metadata"]
+        job = self.cache.info.pod_groups.get(decision.job)
+        group = self._store.find(POD_GROUPS, job.namespace, job.name) if job is not None else None
+        if group is not None:
+            self._recorder.normal(group, "Evict", decision.message)
+        if not _has_owner(pod):
+            where = f"{metadata['namespace']}/{metadata['name']}"
+            self._recorder.warning(pod, "PodLost", f"Pod {where} is evicted and has no owner: nothing makes it anew")
+        grace = pod["spec"].get("terminationGracePeriodSeconds", _USUAL_GRACE)
+        try:
+            self._store.delete("pods", metadata["namespace"], metadata["name"], uid=metadata["uid"], grace=grace)
+        except ApiError:
+            # It went by itself in the meantime.
+            return
+
+    def _pipeline(self, decision: Pipeline) -> None:
+        pod = self.cache.find_pod(decision.pod)
+        if pod is None:
+            return
+        where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+        self._updater.forget_pod(decision.pod)
+        told = f"Pod {where} waits for pods that leave node {decision.node}"
+        self._recorder.normal(pod, "Pipelined", told)
+
+    # -- time --------------------------------------------------------------------------------------------------------
+
+    def _set_timer(self, now: int) -> None:
+        """Have a cycle when a stale gang's grace or a job's minimal runtime is over."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        due = self._next_due(now / SECOND)
+        if due is not None:
+            self._timer = self._clock.call_at(int(due * SECOND) + 1, self.wake)
+
+    def _next_due(self, now: float) -> float | None:
+        info, grace = self.cache.info, self.config.staleness_grace
+        runtimes = {
+            runtime
+            for queue in info.queues.values()
+            for runtime in (queue.preempt_min_runtime, queue.reclaim_min_runtime)
+            if runtime
+        }
+        times = []
+        waiting = bool(runtimes) and any(job.pending for job in info.pod_groups.values())
+        for job in info.pod_groups.values():
+            if job.stale_since is not None and grace >= 0:
+                times.append(job.stale_since + grace)
+            if waiting and job.last_start is not None:
+                times += [job.last_start + runtime for runtime in runtimes]
+        return min((time for time in times if time > now), default=None)
+
+
+def _has_owner(pod: Object) -> bool:
+    return any(owner.get("controller") for owner in pod["metadata"].get("ownerReferences") or ())

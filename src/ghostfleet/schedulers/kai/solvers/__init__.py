@@ -1,0 +1,1 @@
+"""The search for victims that consolidation, reclaim and preemption share."""
