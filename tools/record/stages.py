@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 from controlplane import program_version, running
-from parity_material.servers import Remote
+from realcluster import MERGE, RealCluster
 
 from support.kwokcases import RECORDED, Case, Step, histories, load_cases, told_events
 
@@ -36,7 +36,7 @@ def record(kubeconfig: Path, binaries: Path) -> None:
     for case in load_cases():
         cases[case.name] = _played(server, case, kubeconfig, binaries)
     made = {
-        "recorded": {"kwok": program_version(binaries / "kwok"), "kube-apiserver": server.version()},
+        "recorded": {"kwok": program_version(binaries / "kwok"), **server.recorded()},
         "cases": cases,
     }
     RECORDED.write_text(_pretty(made) + "\n")
@@ -73,17 +73,11 @@ def _played(server: _Server, case: Case, kubeconfig: Path, binaries: Path) -> di
         return played
 
 
-class _Server:
+class _Server(RealCluster):
     """The API server that kwok works on."""
 
-    def __init__(self, kubeconfig: Path) -> None:
-        self._remote = Remote(kubeconfig)
-
-    def version(self) -> str:
-        return str(self._send("GET", "/version")["gitVersion"])
-
     def revision(self) -> str:
-        return str(self._send("GET", _PATHS["Pod"])["metadata"]["resourceVersion"])
+        return str(self.must("GET", _PATHS["Pod"])["metadata"]["resourceVersion"])
 
     def await_kwok(self, log: Path) -> None:
         """Until kwok watches."""
@@ -97,15 +91,15 @@ class _Server:
     def take(self, step: Step) -> None:
         path = _PATHS[step.kind]
         if step.verb == "create":
-            self._send("POST", path, step.body)
+            self.must("POST", path, step.body)
             if "status" in step.body:
-                self._send("PATCH", f"{path}/{step.name}/status", {"status": step.body["status"]})
+                self.must("PATCH", f"{path}/{step.name}/status", {"status": step.body["status"]}, MERGE)
         elif step.verb == "patch":
-            self._send("PATCH", f"{path}/{step.name}", step.body)
+            self.must("PATCH", f"{path}/{step.name}", step.body, MERGE)
         elif step.verb == "bind":
-            self._send("POST", f"{path}/{step.name}/binding", {"metadata": {"name": step.name}, **step.body})
+            self.must("POST", f"{path}/{step.name}/binding", {"metadata": {"name": step.name}, **step.body})
         else:
-            self._send("DELETE", f"{path}/{step.name}")
+            self.must("DELETE", f"{path}/{step.name}")
 
     def settle(self, quiet: float) -> None:
         """Until nothing has changed for so long."""
@@ -119,38 +113,25 @@ class _Server:
 
     def since(self, revision: str) -> Iterator[tuple[str, Any]]:
         for path in _PATHS.values():
-            lines = self._watched(f"{path}?watch=1&timeoutSeconds=1&resourceVersion={revision}")
-            for line in lines.splitlines():
+            told = self.ask("GET", f"{path}?watch=1&timeoutSeconds=1&resourceVersion={revision}")
+            for line in told.body.splitlines():
                 change = json.loads(line)
                 if change["object"]["metadata"]["name"] != "kube-root-ca.crt":
                     yield change["type"], change["object"]
 
     def events(self) -> list[Any]:
-        found: list[Any] = self._send("GET", _EVENTS)["items"]
+        found: list[Any] = self.must("GET", _EVENTS)["items"]
         return found
 
     def clear(self) -> None:
         """Remove what the case has left behind."""
         for path in (*_PATHS.values(), _EVENTS):
-            for obj in self._send("GET", path)["items"]:
-                at = f"{path}/{obj['metadata']['name']}"
-                self._send("PATCH", at, {"metadata": {"finalizers": None}})
-                self._send("DELETE", f"{at}?gracePeriodSeconds=0")
+            for obj in self.must("GET", path)["items"]:
+                self.remove(f"{path}/{obj['metadata']['name']}")
 
     def _versions(self) -> list[str]:
         return [
             f"{each['metadata']['name']} {each['metadata']['resourceVersion']}"
             for path in _PATHS.values()
-            for each in self._send("GET", path)["items"]
+            for each in self.must("GET", path)["items"]
         ]
-
-    def _watched(self, path: str) -> bytes:
-        return self._remote.send("GET", path, b"", {}).body
-
-    def _send(self, method: str, path: str, body: Any = None) -> Any:
-        content = "application/merge-patch+json" if method == "PATCH" else "application/json"
-        data = b"" if body is None else json.dumps(body).encode()
-        reply = self._remote.send(method, path, data, {"content-type": content})
-        if reply.status >= 400 and not (method in ("DELETE", "PATCH") and reply.status == 404):
-            raise SystemExit(f"{method} {path}: {reply.body.decode()}")
-        return reply.value
