@@ -24,6 +24,7 @@ from ghostfleet.cli import (
     nodes,
     plot,
     profiles,
+    queues,
     sample,
     scale_test,
     status,
@@ -56,6 +57,7 @@ app.command("doctor")(doctor.doctor)
 app.command("agent")(agent.agent)
 app.command("stress")(stress.stress)
 app.command("explain")(explain.explain)
+app.command("queues")(queues.queues)
 app.command("fidelity")(fidelity.fidelity)
 app.add_typer(nodes.app, name="nodes")
 app.add_typer(config.app, name="config")
