@@ -15,6 +15,7 @@ from ghostfleet.cli import (
     agent,
     clean,
     config,
+    decisions,
     doctor,
     down,
     explain,
@@ -58,6 +59,7 @@ app.command("agent")(agent.agent)
 app.command("stress")(stress.stress)
 app.command("explain")(explain.explain)
 app.command("queues")(queues.queues)
+app.command("decisions")(decisions.decisions)
 app.command("fidelity")(fidelity.fidelity)
 app.add_typer(nodes.app, name="nodes")
 app.add_typer(config.app, name="config")

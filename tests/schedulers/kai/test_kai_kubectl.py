@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl on PATH")
 
 HERE = Path(__file__).parents[3] / "examples" / "06-kai"
+MOVED = "Moving training-job-2 to kwok-node-1"
 Run = Callable[..., str]
 
 
@@ -79,6 +81,10 @@ def test_the_documented_commands_end_in_the_documented_state(run: Run) -> None:
         "requested": 6.0,
     }
     assert "  project-c" in run("ghostfleet", "queues")
+    told = [re.sub(r"-[a-z0-9]{5}\b", "", line.split("  ")[1]) for line in run("ghostfleet", "decisions").splitlines()]
+    assert told[0] == "Allocating 4 GPUs to training-job-1 on node kwok-node-0"
+    b, moved = told.index("Allocating 3 GPUs to training-job-b on node kwok-node-2"), told.index(MOVED)
+    assert b < moved < told.index("Allocating 4 GPUs to training-job-a on node kwok-node-0")
     for name in ("3-new-workloads.yaml", "2-initial-state.yaml", "1-queues.yaml"):
         run("kubectl", "delete", "-f", str(HERE / name))
     run("kubectl", "wait", "--for=delete", "pods", "--all", "--timeout=30s")
