@@ -38,7 +38,7 @@ def test_priority_classes_default_queues_and_the_default_shard_are_there(kai):
         "inference": 125,
     }
     assert kai.get(QUEUES, "default-queue")["spec"]["parentQueue"] == "default-parent-queue"
-    assert kai.get(QUEUES, "default-parent-queue")["status"]["childQueues"] == ["default-queue"]
+    assert kai.get(QUEUES, "default-parent-queue")["status"]["childQueues"] == ["default-queue", "project-0"]
     assert kai.get(SCHEDULING_SHARDS, "default")["spec"] == {"partitionLabelValue": ""}
     assert kai.get("namespaces", "kai-resource-reservation")
 
