@@ -1,9 +1,12 @@
-"""DRA: devices for claims, without a scheduler around it.
+"""DRA: devices for claims, first without a scheduler around it, then in a whole cluster.
 
 Pods with one claim each come to 500 nodes with 8 devices each until none is left; each pod is tried on the node where
 the one before was placed, then on the next. The same with ten times as many nodes shows how the cost of a pod grows.
 *All nodes asked* is what a scheduler does that wants to choose: what is known of a node is good until a device of it
 is taken. Partitions are the same with counters: 8 cards a node, each cut in 7 parts.
+
+In a whole cluster in process, pods with a claim template are created, get their claims, are scheduled and run; the
+same pods without claims are the baseline. These are seconds of the processor, which a busy machine changes less.
 """
 
 from __future__ import annotations
@@ -11,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from benchmarks.figures import Baseline, Figure, at_least, at_most, seconds_of
+from benchmarks.figures import Baseline, Figure, at_least, at_most, cpu_seconds_of, seconds_of
+from ghostfleet.api.options import WriteOptions
+from ghostfleet.cluster import Cluster, ClusterConfig
 from ghostfleet.schedulers.dra import AllocatedDevices, Allocator, Features, Inventory, PodClaims, device_class_named
 
 __all__ = ["run"]
@@ -39,6 +44,12 @@ def run() -> Iterator[Figure]:
     plain = Baseline("the class's alone", _first_asked(""))
     yield Figure("a node's devices seen first, two selectors", _first_asked(_MODEL), "us/device", plain)
     yield Figure("pods on partitions with counters", _partitioned(), "pods/s", by_hand, at_least(1_000))
+    plain = Baseline("the same without claims", 1 / _run(_NODES, _PODS, claims=False))
+    few, many = _run(_NODES, _PODS), _run(10 * _NODES, 2 * _PODS)
+    yield Figure(
+        f"{_PODS} pods from creation to running, cluster of {_NODES} nodes", 1 / few, "pods/s", plain, at_least(1_000)
+    )
+    yield Figure("cost of a pod in a cluster of ten times the nodes", many / few, "x", even, at_most(1.5))
 
 
 def _by_hand() -> float:
@@ -161,3 +172,39 @@ def _partitioned() -> float:
     spent = seconds_of(lambda: _place(allocator, nodes, pods))
     assert len(allocator.allocated.devices) == pods
     return pods / spent
+
+
+def _run(nodes: int, pods: int, *, claims: bool = True) -> float:
+    """Seconds for each pod of a whole cluster that runs; those that find no device are tried, too."""
+    cluster = Cluster(config=ClusterConfig(nodes=nodes, gpus=_DEVICES, dra="example"))
+    _create(cluster, "resourceclaimtemplates.resource.k8s.io", _template())
+    cluster.clock.settle()
+    spec: dict[str, Any] = {"containers": [{"name": "main", "image": "train"}]}
+    if claims:
+        spec["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": "gpus"}]
+
+    def play() -> None:
+        for number in range(pods):
+            pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"pod-{number}"}, "spec": spec}
+            _create(cluster, "pods", pod)
+        cluster.clock.settle()
+
+    spent = cpu_seconds_of(play)
+    running = sum(pod["status"]["phase"] == "Running" for pod in cluster.store.list("pods"))
+    assert running == (min(pods, nodes * _DEVICES) if claims else pods)
+    return spent / running
+
+
+def _create(cluster: Cluster, key: str, obj: dict[str, Any]) -> None:
+    resource = cluster.registry.by_key(key)
+    cluster.api.create(resource, resource.storage, "default", obj, WriteOptions())
+
+
+def _template() -> dict[str, Any]:
+    requests = [{"name": "gpu", "exactly": {"deviceClassName": _DRIVER}}]
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "gpus"},
+        "spec": {"spec": {"devices": {"requests": requests}}},
+    }

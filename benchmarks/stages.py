@@ -24,7 +24,7 @@ from ghostfleet.core.randomness import Streams
 from ghostfleet.core.store import Store
 from ghostfleet.stages.fleet import Fleet
 from ghostfleet.stages.nodes import NodeShape, fake_nodes
-from ghostfleet.stages.settings import Settings
+from ghostfleet.stages.settings import StageSettings
 
 __all__ = ["run"]
 
@@ -97,7 +97,9 @@ class _World:
         self.store.register("pods", {"node": index_by_node()})
         for resource in registry:
             self.store.register(storage_key(resource))
-        self.fleet = Fleet(Api(self.store, registry, streams), streams, stages, Settings(heartbeats=False, **settings))
+        self.fleet = Fleet(
+            Api(self.store, registry, streams), streams, stages, StageSettings(heartbeats=False, **settings)
+        )
 
     def nodes(self, count: int) -> None:
         for node in fake_nodes(NodeShape(count=count, gpus=8, pods="1000", prefix="node-")):

@@ -1,7 +1,7 @@
 """Every kind with defaults: a manifest as people write it, and the object that the cluster makes of it.
 
-The name of an input is the key of its resource and a word for the case: `deployments.apps.minimal.input.yaml`. Outputs
-were compared with those of a real API server, v1.36.3.
+The name of an input is the key of its resource and a word for the case: `deployments.apps.minimal.input.yaml`. Outputs are
+what a real API server answered; each says which version, and `python tools/record defaults` asks it again.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def created(key, manifest):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_manifest_becomes_the_object_that_kubernetes_makes_of_it(name, golden):
-    golden(CASES / f"{name}.output.yaml", created(*load(name)))
+def test_a_manifest_becomes_the_object_that_kubernetes_makes_of_it(name):
+    assert created(*load(name)) == yaml.safe_load((CASES / f"{name}.output.yaml").read_text())
 
 
 @pytest.mark.parametrize("name", NAMES)

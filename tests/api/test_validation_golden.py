@@ -10,7 +10,6 @@ structs, only what stands before it is compared.
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,31 +21,15 @@ from ghostfleet.api.builtin import load_registry
 from ghostfleet.api.validation import normalise, strict_error, validate_create, validate_update
 from ghostfleet.core.errors import ApiError, FieldError, invalid
 from ghostfleet.core.quantity import is_valid
+from support.changes import changed
 
 DATA = Path(__file__).parent / "validation"
-BASES = orjson.loads((DATA / "bases.json").read_bytes())
-CREATES = orjson.loads((DATA / "creates.json").read_bytes())
-UPDATES = orjson.loads((DATA / "updates.json").read_bytes())
-ACCEPTED = orjson.loads((DATA / "accepted.json").read_bytes())
-SHAPES = orjson.loads((DATA / "shapes.json").read_bytes())
+BASES = orjson.loads((DATA / "bases.json").read_bytes())["bases"]
+CREATES = orjson.loads((DATA / "creates.json").read_bytes())["cases"]
+UPDATES = orjson.loads((DATA / "updates.json").read_bytes())["cases"]
+ACCEPTED = orjson.loads((DATA / "accepted.json").read_bytes())["cases"]
+SHAPES = orjson.loads((DATA / "shapes.json").read_bytes())["cases"]
 REGISTRY = load_registry()
-STEP = re.compile(r'\["([^"]+)"\]|\[(\d+)\]|([^.\[\]]+)')
-
-
-def changed(obj: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    result = copy.deepcopy(obj)
-    for path, value in changes.items():
-        *steps, last = [quoted or name or int(index) for quoted, index, name in STEP.findall(path)]
-        at: Any = result
-        for step in steps:
-            at = at[step] if isinstance(at, list) else at.setdefault(step, {})
-        if value == "$delete":
-            at.pop(last, None)
-        elif isinstance(at, list) and last >= len(at):
-            at.append(value)
-        else:
-            at[last] = value
-    return result
 
 
 def as_stored(obj: dict[str, Any]) -> dict[str, Any]:

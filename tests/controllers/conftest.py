@@ -42,6 +42,8 @@ _KINDS = {
     "storageclasses.storage.k8s.io": ("storage.k8s.io/v1", "StorageClass"),
     "priorityclasses.scheduling.k8s.io": ("scheduling.k8s.io/v1", "PriorityClass"),
     "leases.coordination.k8s.io": ("coordination.k8s.io/v1", "Lease"),
+    "resourceclaims.resource.k8s.io": ("resource.k8s.io/v1", "ResourceClaim"),
+    "resourceclaimtemplates.resource.k8s.io": ("resource.k8s.io/v1", "ResourceClaimTemplate"),
 }
 _CLUSTER_WIDE = {
     "nodes",

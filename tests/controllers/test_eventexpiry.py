@@ -6,7 +6,7 @@ import pytest
 
 from ghostfleet.cluster import BARE, Cluster
 from ghostfleet.controllers.eventexpiry import EventExpiry
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def reasons(told) -> list[str]:
 
 def test_events_go_an_hour_after_they_were_told_last(told):
     EventExpiry(told.store, told.profile)
-    recorder = Recorder(told.store, "tester", told.profile)
+    recorder = EventRecorder(told.store, "tester", told.profile)
     node = told.get("nodes", "n0")
     recorder.normal(node, "Old", "news")
     recorder.normal(node, "Tick", "tock")
@@ -35,7 +35,7 @@ def test_events_go_an_hour_after_they_were_told_last(told):
 
 def test_past_their_bound_the_oldest_events_go_early(told):
     EventExpiry(told.store, told.profile.replaced(events__kept=5, events__burst=100))
-    recorder = Recorder(told.store, "tester", told.profile.replaced(events__burst=100))
+    recorder = EventRecorder(told.store, "tester", told.profile.replaced(events__burst=100))
     node = told.get("nodes", "n0")
     for number in range(9):
         recorder.normal(node, f"Reason{number}", "message")
@@ -46,7 +46,7 @@ def test_past_their_bound_the_oldest_events_go_early(told):
 
 def test_an_event_that_is_told_for_ever_is_remembered_once(told):
     expiry = EventExpiry(told.store, told.profile)
-    recorder = Recorder(told.store, "tester", told.profile.replaced(events__burst=10_000))
+    recorder = EventRecorder(told.store, "tester", told.profile.replaced(events__burst=10_000))
     node = told.get("nodes", "n0")
     for _ in range(1000):
         recorder.normal(node, "Tick", "tock")

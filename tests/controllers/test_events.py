@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.core.ratelimit import TokenBucket
 
 
@@ -22,7 +22,7 @@ def events(world):
 
 def test_an_event_says_who_tells_what_about_whom(told):
     node = told.get("nodes", "n0")
-    Recorder(told.store, "tester", told.profile).warning(node, "Tired", "needs a rest")
+    EventRecorder(told.store, "tester", told.profile).warning(node, "Tired", "needs a rest")
     (event,) = told.store.list("events")
     assert event["involvedObject"]["uid"] == node["metadata"]["uid"]
     assert event["metadata"]["namespace"] == "default"
@@ -32,7 +32,7 @@ def test_an_event_says_who_tells_what_about_whom(told):
 
 
 def test_the_same_event_again_raises_its_count(told):
-    recorder = Recorder(told.store, "tester", told.profile)
+    recorder = EventRecorder(told.store, "tester", told.profile)
     node = told.get("nodes", "n0")
     for _ in range(3):
         recorder.normal(node, "Tick", "tock")
@@ -43,7 +43,7 @@ def test_the_same_event_again_raises_its_count(told):
 
 
 def test_many_similar_events_are_combined_and_too_many_are_not_told(told):
-    recorder = Recorder(told.store, "tester", told.profile)
+    recorder = EventRecorder(told.store, "tester", told.profile)
     node = told.get("nodes", "n0")
     for number in range(40):
         recorder.normal(node, "Made", f"thing {number}")
@@ -56,14 +56,14 @@ def test_many_similar_events_are_combined_and_too_many_are_not_told(told):
 def test_events_of_several_recorders_at_one_moment_do_not_collide(told):
     node = told.get("nodes", "n0")
     for component in ("one", "two"):
-        recorder = Recorder(told.store, component, told.profile)
+        recorder = EventRecorder(told.store, component, told.profile)
         recorder.normal(node, "Made", "a thing")
         recorder.normal(node, "Made", "another thing")
     assert len(told.store.list("events")) == 4
 
 
 def test_with_a_limited_client_events_wait_for_their_turn(told):
-    recorder = Recorder(told.store, "tester", told.profile, TokenBucket(1, 2))
+    recorder = EventRecorder(told.store, "tester", told.profile, TokenBucket(1, 2))
     node = told.get("nodes", "n0")
     for number in range(5):
         recorder.normal(node, f"Reason{number}", "message")

@@ -12,7 +12,7 @@ from ghostfleet.controllers.workloads import Workloads
 from ghostfleet.core.randomness import Streams
 from ghostfleet.stages.fleet import Fleet
 from ghostfleet.stages.leases import LEASES
-from ghostfleet.stages.settings import Settings
+from ghostfleet.stages.settings import StageSettings
 
 FAILED = "ghostfleet.dev/failed"
 FAKE = {"kwok.x-k8s.io/node": "fake"}
@@ -79,7 +79,7 @@ def test_fake_nodes_stay_ready_for_hours_without_a_write(fleet):
 def test_the_fleet_is_told_of_failures_and_vouches_for_its_nodes(new_world):
     world = new_world()
     api = Api(world.store, load_registry(), Streams(0))
-    fleet = Fleet(api, Streams(0), "fast", Settings(heartbeats=False))
+    fleet = Fleet(api, Streams(0), "fast", StageSettings(heartbeats=False))
     workloads = Workloads(api, world.profile, fleet)
     for number in range(4):
         world.create("nodes", f"n{number}", metadata={"annotations": FAKE})

@@ -12,7 +12,7 @@ import pytest
 from ghostfleet.api.admission import Admission
 from ghostfleet.api.options import WriteOptions
 from ghostfleet.cluster import Cluster, ClusterConfig, add_nodes
-from ghostfleet.controllers.runai.casting import Caster
+from ghostfleet.controllers.runai.templatecache import TemplateCache
 from ghostfleet.controllers.runai.values import FieldProblem
 from ghostfleet.core.clock import SECOND, VirtualClock
 from ghostfleet.core.store import Store
@@ -406,7 +406,7 @@ def test_without_the_training_operator_a_distributed_workload_waits_for_its_kind
 
 
 def test_more_of_what_a_workload_may_say_reaches_its_pods():
-    cast = Caster("main", TEMPLATES).cast(
+    workload_template = TemplateCache("main", TEMPLATES).template_of(
         {
             "image": {"value": "ubuntu"},
             "imagePullPolicy": {"value": "ifNotPresent"},
@@ -427,19 +427,21 @@ def test_more_of_what_a_workload_may_say_reaches_its_pods():
             "unheardOf": {"value": 1},
         }
     )
-    (container,) = cast.spec["containers"]
+    (container,) = workload_template.spec["containers"]
     assert container["args"] == ["--text", "Hello World"]
     assert container["imagePullPolicy"] == "IfNotPresent"
     assert container["env"] == [{"name": "HOME", "value": "/home/me"}, {"name": "DEBUG", "value": "true"}]
     assert container["resources"]["limits"] == {"cpu": "2", "nvidia.com/gpu": "8", "rdma/hca": "1"}
     assert container["volumeMounts"] == [{"name": "dshm", "mountPath": "/dev/shm"}]
-    assert cast.annotations == {"gpu-memory": "2048"}
-    assert cast.spec["nodeSelector"] == {"run.ai/type": "dgx"}
-    assert cast.spec["tolerations"] == [{"key": "gpu", "operator": "Exists"}]
-    assert cast.spec["securityContext"] == {"runAsUser": 1000}
-    assert (cast.spec["hostIPC"], cast.spec["schedulerName"]) == (True, "kai-scheduler")
+    assert workload_template.annotations == {"gpu-memory": "2048"}
+    assert workload_template.spec["nodeSelector"] == {"run.ai/type": "dgx"}
+    assert workload_template.spec["tolerations"] == [{"key": "gpu", "operator": "Exists"}]
+    assert workload_template.spec["securityContext"] == {"runAsUser": 1000}
+    assert (workload_template.spec["hostIPC"], workload_template.spec["schedulerName"]) == (True, "kai-scheduler")
 
 
 def test_a_claim_that_is_to_be_there_must_be_named():
     with pytest.raises(FieldProblem, match="claimName"):
-        Caster("main", TEMPLATES).cast({"pvcs": {"items": {"data": {"value": {**CLAIM, "existingPvc": True}}}}})
+        TemplateCache("main", TEMPLATES).template_of(
+            {"pvcs": {"items": {"data": {"value": {**CLAIM, "existingPvc": True}}}}}
+        )

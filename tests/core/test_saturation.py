@@ -19,7 +19,7 @@ def test_waits_that_overlap_count_once(waits, later):
         now += pause
         meter.wait(now, delay)
         covered |= set(range(now, now + delay))
-    told = meter.told(now + later)
+    told = meter.reading(now + later)
     assert told.time == len([each for each in covered if each < now + later])
     assert (told.waits, told.waited) == (len(waits), sum(delay for _, delay in waits))
 
@@ -29,9 +29,9 @@ def test_what_is_open_counts_until_now():
     meter.begin(10)
     meter.begin(20)
     meter.end(30)
-    assert meter.told(35).time == 25
+    assert meter.reading(35).time == 25
     meter.end(40)
-    assert meter.told(90).time == 30
+    assert meter.reading(90).time == 30
 
 
 def test_a_bucket_is_saturated_while_somebody_waits_for_a_token():
@@ -39,11 +39,11 @@ def test_a_bucket_is_saturated_while_somebody_waits_for_a_token():
     bucket = TokenBucket(20, 30, meter)
     for _ in range(30):
         assert bucket.reserve(0) == 0
-    assert meter.told(0).time == 0
+    assert meter.reading(0).time == 0
     for _ in range(20):
         bucket.reserve(0)
-    assert meter.told(SECOND // 2).time == SECOND // 2
-    assert meter.told(5 * SECOND) == Saturated("Job controller", "20 requests/s", SECOND, 20, 10_500_000)
+    assert meter.reading(SECOND // 2).time == SECOND // 2
+    assert meter.reading(5 * SECOND) == Saturated("Job controller", "20 requests/s", SECOND, 20, 10_500_000)
 
 
 def test_only_a_metered_profile_keeps_count():
@@ -52,7 +52,7 @@ def test_only_a_metered_profile_keeps_count():
     meters = Meters()
     bucket = profile.metered(meters).limiter("kube-scheduler", "Scheduler")
     assert bucket is not None
-    assert [(each.component, each.limit) for each in meters.told(0)] == [("Scheduler", "50 requests/s")]
+    assert [(each.component, each.limit) for each in meters.reading(0)] == [("Scheduler", "50 requests/s")]
 
 
 def test_what_came_about_between_two_times_has_the_worst_first():

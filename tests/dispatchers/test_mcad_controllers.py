@@ -258,13 +258,13 @@ def test_a_wrapper_short_of_pods_gives_its_place_back_after_its_time(dispatcher)
     if dispatcher == "mcad-1.32":
         # The controller asks for events at fixed times since it started, and its heartbeat goes on meanwhile.
         lab.advance(60)
-    conditions = {each["type"]: each for each in lab.controller.desk.status(("default", "w"))["conditions"]}
+    conditions = {each["type"]: each for each in lab.controller.appwrappers.status(("default", "w"))["conditions"]}
     assert conditions["PreemptCandidate"]["reason"] == "MinPodsNotRunning"
     assert conditions["PreemptCandidate"]["message"] == (
         "Insufficient number of Running and Completed pods, minimum=1, running=0, completed=0."
     )
     assert "PreemptionTriggered" in [
-        each.get("reason") for each in lab.controller.desk.status(("default", "w"))["conditions"]
+        each.get("reason") for each in lab.controller.appwrappers.status(("default", "w"))["conditions"]
     ]
 
 
@@ -293,7 +293,7 @@ def test_the_older_version_requeues_for_pods_without_a_node_even_if_no_minimum_i
     lab = Lab("mcad-1.32", nodes=1)
     lab.submit(wrapper("w", job("j", gpus=16), custompods=[custom(1)]))
     lab.advance(62)
-    reasons = [each.get("reason") for each in lab.controller.desk.status(("default", "w"))["conditions"]]
+    reasons = [each.get("reason") for each in lab.controller.appwrappers.status(("default", "w"))["conditions"]]
     assert "PodsFailedScheduling" in reasons
 
 

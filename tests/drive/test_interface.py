@@ -125,14 +125,14 @@ def test_a_refusal_says_which_field_is_wrong(cluster):
 
 
 def test_the_cluster_says_what_it_is(cluster):
-    assert cluster.facts.ghostfleet
-    assert cluster.facts.profile == "instant"
-    assert cluster.facts.clock in ("virtual", "scaled:10")
-    assert cluster.facts.version.startswith("v1.")
+    assert cluster.info.ghostfleet
+    assert cluster.info.profile == "instant"
+    assert cluster.info.clock in ("virtual", "scaled:10")
+    assert cluster.info.version.startswith("v1.")
 
 
 def test_a_cluster_of_ours_tells_what_made_it_and_which_limits_held_it_up(cluster):
-    made = cluster.facts.made
+    made = cluster.info.made
     assert (made["schedulers"], made["stages"]) == (["default-scheduler"], ["fast"])
     told = cluster.run(cluster.saturation())
     assert "Nodes" in [each.component for each in told]

@@ -68,10 +68,10 @@ class Desk:
         return f"{head}/namespaces/{namespace}/{plural}"
 
     def until(self, sort: str, holds: Callable[[dict[str, dict[str, Any]]], Any]) -> dict[str, dict[str, Any]]:
-        """All objects of a sort by name, as soon as something holds for them."""
+        """All objects of a sort by name, but for those of the system, as soon as something holds for them."""
         path = _PLACES.get(sort, sort)
         page = self.connection.get(path)
-        seen = {item["metadata"]["name"]: item for item in page["items"]}
+        seen = {item["metadata"]["name"]: item for item in page["items"] if not _is_of_system(item)}
         version = page["metadata"]["resourceVersion"]
         while not holds(seen):
             opened: list[Any] = []
@@ -81,12 +81,16 @@ class Desk:
                 version = event["object"]["metadata"]["resourceVersion"]
                 if event["type"] == "DELETED":
                     seen.pop(name, None)
-                else:
+                elif not _is_of_system(event["object"]):
                     seen[name] = event["object"]
                 if holds(seen):
                     break
             watch.close()
         return seen
+
+
+def _is_of_system(obj: dict[str, Any]) -> bool:
+    return bool(obj["metadata"].get("namespace") == "kube-system")
 
 
 @contextmanager
@@ -124,9 +128,9 @@ def served(directory: Path, *without: str, nodes: int = 0, tls: bool = False) ->
 def playing(desk: Desk, *stages: str, **settings: Any) -> Iterator[Agent]:
     """An agent at work."""
     from ghostfleet.kube.agent import FAKE_NODES
-    from ghostfleet.stages.settings import Settings
+    from ghostfleet.stages.settings import StageSettings
 
-    agent = Agent(desk.access, stages, Settings(**{"node_annotations": FAKE_NODES, **settings}))
+    agent = Agent(desk.access, stages, StageSettings(**{"node_annotations": FAKE_NODES, **settings}))
     ready, failed = threading.Event(), []
     loops: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[None]]] = []
 

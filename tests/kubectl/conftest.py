@@ -166,6 +166,12 @@ def live_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
+def device_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A fleet of four nodes whose DRA driver offers eight GPUs each."""
+    yield from _served(tmp_path_factory.mktemp("devices"), "--nodes", "4", "--dra", "nvidia")
+
+
+@pytest.fixture(scope="session")
 def homes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A home directory for each kubectl, so that their caches stay apart."""
     return {version: tmp_path_factory.mktemp(f"home-{version}") for version in _FOUND}
@@ -173,9 +179,11 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture
 def kubectl(request: pytest.FixtureRequest, homes: dict[str, Path]) -> Kubectl:
-    """One kubectl on the bare cluster, or on the live one for tests marked `fleet`."""
+    """One kubectl on the bare cluster, or on the living one that tests are marked for: `fleet` or `devices`."""
     count = request.config.stash.setdefault(_COUNT, [0])
-    cluster = request.getfixturevalue("live_cluster" if request.node.get_closest_marker("fleet") else "bare_cluster")
+    marked = {"fleet": "live_cluster", "devices": "device_cluster"}
+    chosen = (cluster for mark, cluster in marked.items() if request.node.get_closest_marker(mark))
+    cluster = request.getfixturevalue(next(chosen, "bare_cluster"))
     return Kubectl(_FOUND[request.param], request.param, cluster, homes[request.param], count)
 
 

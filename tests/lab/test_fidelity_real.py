@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghostfleet.lab.errors import LabError
-from ghostfleet.lab.fidelity import Experiment, Line, Measurement, Origin, RealComparison, Record, Records, experiments
+from ghostfleet.lab.fidelity import (
+    Experiment,
+    Line,
+    Measurement,
+    MeasurementRecord,
+    Origin,
+    RealComparison,
+    Records,
+    experiments,
+)
 from ghostfleet.lab.fidelity.figures import FIGURES, SCRIPT, figures_of
 from ghostfleet.lab.fidelity.sides import Embedding
 from ghostfleet.lab.fidelity.verdicts import judge
@@ -78,7 +87,7 @@ def test_only_tests_and_figures_that_both_have_are_judged():
 
 def test_records_are_found_again_by_experiment_and_number_of_nodes(tmp_path):
     records = Records(tmp_path / "out")
-    record = Record(Measurement("stress", 3, {SCRIPT: 23.5}), HERE)
+    record = MeasurementRecord(Measurement("stress", 3, {SCRIPT: 23.5}), HERE)
     records.add(record)
     again = Records(tmp_path / "out")
     again.read()
@@ -111,7 +120,7 @@ def test_both_tests_are_made_on_both_sides_and_equal_sides_differ_by_nothing(tmp
 
 def test_what_is_on_record_is_not_measured_again(tmp_path):
     records = Records(tmp_path)
-    records.add(Record(Measurement("stress", 2, {SCRIPT: 1.0}), HERE))
+    records.add(MeasurementRecord(Measurement("stress", 2, {SCRIPT: 1.0}), HERE))
     comparison = RealComparison(tmp_path, records, 4, Silent(), profile="kubernetes", seed=0)
 
     def unwanted():

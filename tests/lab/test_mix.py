@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghostfleet.core.clock import SECOND
-from ghostfleet.lab.arrivals import Schedule, parse_rate
+from ghostfleet.lab.arrivals import ArrivalSchedule, parse_rate
 from ghostfleet.lab.draws import always, one_of, uniform_in_words
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.mix import MOST_PODS, Mix, WorkloadClass
@@ -103,7 +103,7 @@ def test_classes_with_the_same_random_rate_arrive_at_times_of_their_own():
 
 
 def test_times_may_be_said_one_by_one_and_must_be_enough():
-    mix = Mix((of(),), Schedule((0, SECOND, 60 * SECOND)))
+    mix = Mix((of(),), ArrivalSchedule((0, SECOND, 60 * SECOND)))
     assert [each.time for each in mix.workloads(3, 0)] == [0, SECOND, 60 * SECOND]
     with pytest.raises(LabError, match="the mix has 3 arrivals, but 4 workloads .* --num-workloads 3"):
         mix.workloads(4, 0)

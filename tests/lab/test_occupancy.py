@@ -13,7 +13,7 @@ from ghostfleet.cluster import add_nodes
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.errors import ApiError
 from ghostfleet.drive.interface import JOBS, NAMESPACES, NODES, PODS, Refused
-from ghostfleet.lab.occupancy import Occupancy, Point
+from ghostfleet.lab.occupancy import GpuOccupancy, Point
 from ghostfleet.lab.plan import Plan
 from ghostfleet.stages.nodes import NodeShape
 
@@ -181,7 +181,7 @@ stories = st.lists(st.tuples(st.integers(0, 9), deeds), min_size=4, max_size=14)
 def test_the_use_of_gpus_is_at_every_moment_what_the_api_says(make_fleet, story, profile, stages, late):
     fleet = make_fleet(nodes=4, gpus=4, profile=profile, stages=(stages,))
     clock, hand, truth = fleet.clock, Hand(fleet), Truth(fleet)
-    occupancy = Occupancy(fleet.cluster, [OURS], lambda pod: pod["metadata"]["namespace"] == OURS)
+    occupancy = GpuOccupancy(fleet.cluster, [OURS], lambda pod: pod["metadata"]["namespace"] == OURS)
     expected: dict[int, Point] = {}
 
     async def begin() -> None:
@@ -257,7 +257,7 @@ spec:
 def test_free_gpus_that_no_request_fits_into_are_stranded(make_fleet):
     fleet = make_fleet(nodes=4, gpus=4)
     hand = Hand(fleet)
-    occupancy = Occupancy(fleet.cluster, [OURS], lambda _pod: True)
+    occupancy = GpuOccupancy(fleet.cluster, [OURS], lambda _pod: True)
     fleet.cluster.run(occupancy.start())
     for node in range(4):
         hand.pod(OURS, 1, 3600, node)

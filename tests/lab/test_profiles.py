@@ -23,13 +23,13 @@ def test_the_fitted_figures_are_those_that_are_said_to_be():
     assert fitted == {
         "pod-ready delay",
         "pod-ready contended-work",
-        "pod-ready contended-hands",
+        "pod-ready contended-concurrency",
         "discovery.group-versions",
     }
     assert {each.figure for each in FITTED} == {
         "pod-ready delay",
         "contended-work",
-        "contended-hands",
+        "contended-concurrency",
         "discovery.group-versions",
     }
 

@@ -144,13 +144,13 @@ def test_evictions_are_marked(make_fleet, directory, template):
     low = Plan(count=1, template=template(pod.replace("PRIORITY", "")))
     high = template(pod.replace("PRIORITY", "priorityClassName: system-cluster-critical\n  "), "high.yaml")
     from ghostfleet.lab.directory import RunDirectory
-    from ghostfleet.lab.recorder import Recorder
+    from ghostfleet.lab.recorder import TimelineRecorder
 
     async def work():
         from ghostfleet.lab.submit import Submitter, prepare
 
         run = await prepare(fleet.cluster, directory, low)
-        recorder = Recorder(fleet.cluster, run.run, low.workloads())
+        recorder = TimelineRecorder(fleet.cluster, run.run, low.workloads())
         await recorder.start()
         await Submitter(fleet.cluster, directory, run).submit()
         await fleet.cluster.sleep(SECOND)

@@ -5,12 +5,12 @@ import yaml
 
 from ghostfleet.lab.fidelity import compare, holds, mean_error
 from ghostfleet.lab.progress import Silent
-from ghostfleet.lab.stress import Plan, run_stress
+from ghostfleet.lab.stress import StressPlan, run_stress
 from ghostfleet.report.stress import pod_table, stress_csv, stress_markdown, summary
 
 
 def seconds(mode="kwok", jobs=100, **others):
-    (trial,) = run_stress(Plan((mode,), (jobs,), **others), Silent())
+    (trial,) = run_stress(StressPlan((mode,), (jobs,), **others), Silent())
     return trial.exact
 
 
@@ -62,13 +62,13 @@ def test_more_nodes_do_not_help_where_nothing_is_contended(kwok):
 
 
 def test_a_job_of_several_pods_counts_when_all_have_succeeded():
-    (trial,) = run_stress(Plan(("kwok",), (3,), pods=4, gpus=1), Silent())
+    (trial,) = run_stress(StressPlan(("kwok",), (3,), pods=4, gpus=1), Silent())
     assert (trial.pods, len(trial.pod_times)) == (12, 12)
     assert {pod.time_to_start for pod in trial.pod_times} <= {10, 11, 12}
 
 
 def test_the_same_seed_gives_the_same_trial_and_another_differs():
-    first, again, other = (run_stress(Plan(("kwok",), (5,), seed=seed), Silent()) for seed in (1, 1, 2))
+    first, again, other = (run_stress(StressPlan(("kwok",), (5,), seed=seed), Silent()) for seed in (1, 1, 2))
     assert first == again
     assert first != other
 
@@ -80,7 +80,7 @@ def test_published_times_are_met():
 
 
 def test_results_are_kept_as_csv_markdown_and_pod_table():
-    trials = run_stress(Plan(("kwok", "kind"), (1, 2)), Silent())
+    trials = run_stress(StressPlan(("kwok", "kind"), (1, 2)), Silent())
     lines = stress_csv(trials).splitlines()
     assert lines[0].startswith("mode,jobs,pods,seconds,exact")
     assert len(lines) == 5

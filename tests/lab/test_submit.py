@@ -157,8 +157,8 @@ def test_a_kind_that_is_not_served_is_told(make_fleet, directory):
 def test_a_project_that_does_not_exist_is_made_on_our_own_clusters_only(fleet, directory, monkeypatch):
     from dataclasses import replace
 
-    facts = replace(fleet.cluster.facts, ghostfleet=False)
-    monkeypatch.setattr(fleet.cluster, "facts", facts)
+    info = replace(fleet.cluster.info, ghostfleet=False)
+    monkeypatch.setattr(fleet.cluster, "info", info)
     with pytest.raises(LabError, match="project nowhere does not exist: the cluster has no namespace runai-nowhere"):
         fleet.submit(directory, Plan(count=1, type="job", project="nowhere"))
     run = fleet.cluster.run(prepare(fleet.cluster, directory, Plan(count=1, type="job")))

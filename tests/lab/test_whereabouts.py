@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ghostfleet.drive.interface import Facts
+from ghostfleet.drive.interface import ClusterInfo
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.records import Run
 from ghostfleet.lab.whereabouts import access_of, check_is_there
@@ -22,7 +22,7 @@ def run_on(**cluster):
 
 
 def facts(uid):
-    return Facts("http://127.0.0.1:2", "wall", "v1.36.3", True, uid=uid)
+    return ClusterInfo("http://127.0.0.1:2", "wall", "v1.36.3", True, uid=uid)
 
 
 def test_the_recorded_context_is_used_whatever_the_current_one_is_now(tmp_path):

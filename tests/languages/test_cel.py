@@ -1,4 +1,4 @@
-"""CEL as KWOK has it. The file of facts holds what cel-go 0.26 answers in the environment that KWOK 0.8 sets up."""
+"""CEL as KWOK has it. The file of facts holds what cel-go answers in the environment that KWOK sets up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Go templates as KWOK configures them. The file of facts holds what text/template with sprig 3.3 and KWOK answers."""
+"""Go templates as KWOK configures them. The file of facts holds what text/template with sprig and KWOK answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ghostfleet.languages.govalues import JsonNumber
 _FACTS_FOLDER = Path(__file__).parent / "facts"
 _LINES = [json.loads(line) for line in (_FACTS_FOLDER / "templates.jsonl").read_text().split("\n") if line]
 _DATA = json.loads(_LINES[0]["data"], parse_int=JsonNumber, parse_float=JsonNumber)
-_YAML = [json.loads(line) for line in (_FACTS_FOLDER / "yaml.jsonl").read_text().split("\n") if line]
+_YAML = [json.loads(line) for line in (_FACTS_FOLDER / "yaml.jsonl").read_text().split("\n") if line][1:]
 _FUNCTIONS = {"Now": lambda: "2026-01-02T03:04:05.123456Z", "NodeIP": lambda: "10.0.0.1", "NodePort": lambda: 10250}
 
 

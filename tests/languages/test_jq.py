@@ -1,4 +1,4 @@
-"""jq as gojq has it. The file of facts holds what gojq 0.12.19 answers; the rest says how queries behave in stages."""
+"""jq as gojq has it. The file of facts holds what gojq answers; the rest says how queries behave in stages."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Count how far our cluster does as real Kubernetes does: `python tests/parity [topic ...] [--verbose]`.
 
 Topics are `api`, `scheduler` and `kubectl`; the last needs the kubectl whose output is recorded, on PATH or in the user's
-cache, and is passed over where there is none. Every difference that is not explained is printed; the exit code says
-whether there was one.
+cache, and is passed over where there is none. Every difference that is not known is printed; the exit code says whether
+there was one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TOPICS = ("api", "scheduler", "kubectl")
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--verbose", action="store_true", help="tell the reasons of explained differences too")
+    parser.add_argument("--verbose", action="store_true", help="tell the reasons of known differences too")
     parser.add_argument("topics", nargs="*", metavar="topic", help=", ".join(TOPICS))
     arguments = parser.parse_args()
     unknown = [topic for topic in arguments.topics if topic not in TOPICS]
@@ -37,9 +37,10 @@ def main() -> int:
         for difference in comparison.different:
             print(f"  {difference}")
         if arguments.verbose:
-            reasons = Counter(reason for found in comparison.explained.values() for reason in found)
-            for reason, count in reasons.most_common():
-                print(f"  {count:4}  {reason}")
+            for what, cases in (("explained", comparison.explained), ("not compared", comparison.not_compared)):
+                reasons = Counter(reason for found in cases.values() for reason in found)
+                for reason, count in reasons.most_common():
+                    print(f"  {count:4} {what}: {reason}")
         failed = failed or bool(comparison.different)
     return int(failed)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ghostfleet.lab.fidelity import Compared, Comparison, Experiment, Measurement, Origin, Record
+from ghostfleet.lab.fidelity import Compared, Comparison, Experiment, Measurement, MeasurementRecord, Origin
 from ghostfleet.report.fidelity import fidelity_page, line_rows, published_rows, verdict
 
 HERE = Origin("2026-01-02", 2, 100, {"Kubernetes": "v1.36.3", "etcd": "v3.6.16", "fake nodes by": "kwok v0.8.0"})
@@ -12,7 +12,7 @@ COMMAND = "ghostfleet fidelity --real --docs docs/fidelity.md"
 
 def compared(test, jobs, real, ours, origin=HERE):
     return Compared(
-        Experiment(test, jobs), Record(Measurement(test, jobs, real), origin), Measurement(test, jobs, ours)
+        Experiment(test, jobs), MeasurementRecord(Measurement(test, jobs, real), origin), Measurement(test, jobs, ours)
     )
 
 

@@ -25,8 +25,19 @@ RESOURCES = {
     "StorageClass": "storageclasses.storage.k8s.io",
     "PodDisruptionBudget": "poddisruptionbudgets.policy",
     "PriorityClass": "priorityclasses.scheduling.k8s.io",
+    "ResourceClaim": "resourceclaims.resource.k8s.io",
+    "ResourceSlice": "resourceslices.resource.k8s.io",
+    "DeviceClass": "deviceclasses.resource.k8s.io",
 }
-CLUSTER_SCOPED = ("Node", "Namespace", "PersistentVolume", "StorageClass", "PriorityClass")
+CLUSTER_SCOPED = (
+    "Node",
+    "Namespace",
+    "PersistentVolume",
+    "StorageClass",
+    "PriorityClass",
+    "ResourceSlice",
+    "DeviceClass",
+)
 
 
 class Lab:

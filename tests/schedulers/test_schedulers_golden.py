@@ -16,7 +16,7 @@ import pytest
 from ghostfleet.schedulers.kube import KubeScheduler, load_configuration
 
 GOLDEN = Path(__file__).parent / "golden"
-SCENARIOS = json.loads((GOLDEN / "scenarios.json").read_text())
+SCENARIOS = json.loads((GOLDEN / "scenarios.json").read_text())["cases"]
 CONFIGURATION = load_configuration((GOLDEN / "configuration.yaml").read_text(), "configuration.yaml")
 
 

@@ -12,7 +12,7 @@ from ghostfleet.cluster import BARE, Cluster, ClusterConfig
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.ratelimit import TokenBucket
 from ghostfleet.lab.progress import Silent
-from ghostfleet.lab.stress import Plan, run_stress
+from ghostfleet.lab.stress import StressPlan, run_stress
 from ghostfleet.schedulers.framework import Bind, Decision, Group, Pace, Session
 from ghostfleet.schedulers.framework.own import OwnScheduler, load_scheduler
 
@@ -229,7 +229,7 @@ def test_a_scheduler_with_a_period_is_called_by_the_clock(lab: Any) -> None:
 
 def test_it_takes_the_place_of_the_default_scheduler_in_tests_of_whole_clusters(lab: Any) -> None:
     own = (f"{EXAMPLE}:GpuBinpack",)
-    (trial,) = run_stress(Plan(jobs=(5,), schedulers=own), Silent())
+    (trial,) = run_stress(StressPlan(jobs=(5,), schedulers=own), Silent())
     assert trial.jobs == 5
     cluster = Cluster(config=ClusterConfig(without=BARE.without, schedulers=own, replaces_default=True))
     lab.store = cluster.store

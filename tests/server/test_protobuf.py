@@ -16,7 +16,7 @@ from ghostfleet.core.errors import ApiError
 from ghostfleet.core.schema import Type
 from ghostfleet.server.protobuf import decode
 
-CASES = json.loads(Path(__file__).with_name("protobuf_cases.json").read_text())
+CASES = json.loads(Path(__file__).with_name("protobuf_cases.json").read_text())["cases"]
 BODIES = {case["name"]: base64.b64decode(case["body"]) for case in CASES}
 
 

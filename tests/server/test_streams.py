@@ -16,7 +16,7 @@ from ghostfleet.core.watch import Watch
 from ghostfleet.server import streams
 from ghostfleet.server.negotiation import PLAIN, Form
 from ghostfleet.server.protoanswers import Messages
-from ghostfleet.server.streams import Streams
+from ghostfleet.server.streams import WatchStreams
 from ghostfleet.server.watching import Lines, WatchStream
 
 TABLE = Form(conversion="Table", version="v1")
@@ -64,7 +64,7 @@ class Server:
     def __init__(self) -> None:
         self.clock = VirtualClock()
         self.store = Store(self.clock)
-        self.streams = Streams()
+        self.streams = WatchStreams()
         found = load_registry().at("", "v1", "configmaps")
         assert found is not None
         self.resource, self.version = found
@@ -158,7 +158,7 @@ async def test_a_client_that_leaves_ends_its_watch_at_once(server):
     connection.left.set()
     await server.settle()
     assert len(server.streams) == 0
-    assert server.store.bucket("configmaps").told == ()
+    assert server.store.bucket("configmaps").listeners == ()
 
 
 @scenario

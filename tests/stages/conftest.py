@@ -21,7 +21,7 @@ from ghostfleet.core.store import Store
 from ghostfleet.stages.catalogue import StageSet
 from ghostfleet.stages.fleet import Fleet
 from ghostfleet.stages.nodes import NodeShape, fake_nodes
-from ghostfleet.stages.settings import Settings
+from ghostfleet.stages.settings import StageSettings
 from ghostfleet.stages.stage import parse_stage
 
 Object = dict[str, Any]
@@ -59,7 +59,7 @@ class World:
         if isinstance(stages, list) and isinstance(stages[0], dict):
             stages = StageSet(tuple(parse_stage(each) for each in stages))
         settings.setdefault("heartbeats", False)
-        self.fleet = Fleet(self.api, streams, stages, Settings(**settings), self.teller)
+        self.fleet = Fleet(self.api, streams, stages, StageSettings(**settings), self.teller)
         self.log: list[tuple[float, str, str]] = []
         self.store.listen("pods", self._note)
 
@@ -87,6 +87,11 @@ class World:
         resource, version = self._of({"apiVersion": api_version, "kind": kind})
         namespace = "default" if resource.namespaced else ""
         self.api.patch(resource, version, namespace, name, "merge", patch, WriteOptions(), subresource)
+
+    def bind(self, name: str, node: str) -> None:
+        resource, version = self._of({"apiVersion": "v1", "kind": "Pod"})
+        binding = {"metadata": {"name": name}, "target": {"kind": "Node", "name": node}}
+        self.api.create(resource, version, "default", binding, WriteOptions(), name=name, subresource="binding")
 
     def _of(self, obj: Object) -> Any:
         found = self.api.registry.of_kind(obj["apiVersion"], obj["kind"])

@@ -21,10 +21,10 @@ class Play:
         self.contention = Contention(self.clock, lambda job: self.done.setdefault(job.name, self.clock.now()))
         self.begin = self.clock.now()
 
-    def add(self, name, *, at=0.0, work=1.0, hands=1, node="n"):
+    def add(self, name, *, at=0.0, work=1.0, concurrency=1, node="n"):
         job = SimpleNamespace(name=name, cancelled=False)
         when = self.begin + int(at * SECOND)
-        self.clock.call_at(when, self.contention.add, node, Work(int(work * SECOND), hands), job)
+        self.clock.call_at(when, self.contention.add, node, Work(int(work * SECOND), concurrency), job)
         return job
 
     def times(self):
@@ -62,9 +62,9 @@ def test_nodes_do_not_disturb_each_other():
 def test_with_several_hands_only_more_pods_than_hands_slow_down():
     play = Play()
     for name in "ab":
-        play.add(name, hands=2, node="x")
+        play.add(name, concurrency=2, node="x")
     for name in "cdef":
-        play.add(name, hands=2, node="y")
+        play.add(name, concurrency=2, node="y")
     times = play.times()
     assert [times[name] for name in "ab"] == [1.0, 1.0]
     assert [times[name] for name in "cdef"] == pytest.approx([2.0] * 4, abs=0.001)
@@ -78,19 +78,19 @@ def test_a_job_that_was_cancelled_is_not_done():
 
 
 @given(st.lists(st.tuples(st.floats(0, 5), st.floats(0.1, 3)), min_size=1, max_size=12), st.integers(1, 4))
-def test_a_node_never_does_more_work_than_it_has_hands(arrivals, hands):
+def test_a_node_never_does_more_work_at_once_than_its_concurrency(arrivals, concurrency):
     play = Play()
     for number, (at, work) in enumerate(arrivals):
-        play.add(str(number), at=at, work=work, hands=hands)
+        play.add(str(number), at=at, work=work, concurrency=concurrency)
     times = play.times()
     assert len(times) == len(arrivals)
     for number, (at, work) in enumerate(arrivals):
         assert times[str(number)] >= at + work - 0.001
     first = min(at for at, _ in arrivals)
-    assert max(times.values()) >= first + sum(work for _, work in arrivals) / hands - 0.01
+    assert max(times.values()) >= first + sum(work for _, work in arrivals) / concurrency - 0.01
 
 
-@pytest.mark.parametrize(("key", "value"), [("contended-work", "soon"), ("contended-hands", "0")])
+@pytest.mark.parametrize(("key", "value"), [("contended-work", "soon"), ("contended-concurrency", "0")])
 def test_work_that_is_no_duration_and_hands_that_are_no_number_are_refused_with_the_stages_name(key, value):
     annotations = {"ghostfleet.dev/contended-work": "1s", f"ghostfleet.dev/{key}": value}
     stage = {

@@ -9,8 +9,8 @@ import pytest
 from ghostfleet.core.clock import SECOND
 from ghostfleet.stages.addresses import Addresses
 from ghostfleet.stages.distributions import chance, parse_distribution
+from ghostfleet.stages.gpumodels import find_product, products
 from ghostfleet.stages.nodes import NodeShape, fake_nodes, parse_taint
-from ghostfleet.stages.products import find_product, products
 
 
 def test_fake_nodes_carry_what_kwok_and_gpu_discovery_give_them():

@@ -15,7 +15,7 @@ from ghostfleet.stages.catalogue import load_stages
 from ghostfleet.stages.lifecycle import Lifecycle
 from ghostfleet.stages.selectors import Answers
 from ghostfleet.stages.stage import Stage
-from ghostfleet.stages.steps import ApplyAction, DeleteAction, Event, PatchAction, actions
+from ghostfleet.stages.steps import ApplyAction, DeleteAction, PatchAction, StageEvent, actions
 
 CASES = Path(__file__).parents[3] / "shared" / "fixtures" / "kwok-stages"
 NOW = parse_rfc3339("2006-01-02T15:04:05Z")
@@ -70,7 +70,7 @@ def plan_of(stage: Stage, obj: Any) -> dict[str, Any]:
 
 def described(action: Any) -> dict[str, Any]:
     match action:
-        case Event(type_, reason, message):
+        case StageEvent(type_, reason, message):
             return {"kind": "event", "type": type_, "reason": reason, "message": message}
         case DeleteAction():
             return {"kind": "delete"}

@@ -10,7 +10,7 @@ import yaml
 from ghostfleet.stages import catalogue
 from ghostfleet.stages.catalogue import built_in_sets, load_stages, stage_definition
 from ghostfleet.stages.stage import COMPATIBILITIES, StageError, parse_stage
-from ghostfleet.stages.steps import Event, Finalizers
+from ghostfleet.stages.steps import Finalizers, StageEvent
 
 
 def stage_with(**spec):
@@ -102,7 +102,7 @@ def test_next_comes_to_event_finalizers_patches_and_deletion_in_this_order():
     }
     stage = parse_stage(stage_with(next=following))
     assert kinds_of_steps(stage) == ["event", "finalizers", "patch", "delete"]
-    assert stage.steps[0].event == Event("Normal", "R", "M")
+    assert stage.steps[0].event == StageEvent("Normal", "R", "M")
     assert stage.steps[1].finalizers == Finalizers(empty=True)
     assert (stage.steps[2].patch.root, stage.steps[2].patch.subresource) == ("status", "status")
     assert stage.phase == "Failed"

@@ -6,7 +6,7 @@ import pytest
 
 from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.stages.stage import parse_stage
-from ghostfleet.stages.steps import ApplyAction, DeleteAction, Event, PatchAction, actions
+from ghostfleet.stages.steps import ApplyAction, DeleteAction, PatchAction, StageEvent, actions
 
 
 def come_to(steps, obj=None, **more):
@@ -61,7 +61,7 @@ def test_finalizers_change_by_json_patch(present, change, operations):
 def test_after_a_deletion_only_events_are_left():
     event = {"event": {"type": "Normal", "reason": "R", "message": "M"}}
     steps = [{"delete": True, "patch": {"template": "a: b"}}, {"patch": {"template": "a: b"}}, event, {"delete": True}]
-    assert come_to(steps) == [DeleteAction(), Event("Normal", "R", "M")]
+    assert come_to(steps) == [DeleteAction(), StageEvent("Normal", "R", "M")]
 
 
 def test_a_patch_is_yaml_below_its_root():

@@ -18,7 +18,7 @@ from typing import Any
 from ghostfleet.lab.fidelity import Comparison, compare, published_modes
 from ghostfleet.lab.fidelity.fitted import worths
 from ghostfleet.lab.progress import Silent
-from ghostfleet.lab.stress import Plan, run_stress
+from ghostfleet.lab.stress import StressPlan, run_stress
 from ghostfleet.report.published import fitted_rows, fitted_table, published_table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,7 +33,7 @@ def measured() -> dict[str, Any]:
     """Everything that the tables need."""
     compared = compare(published_modes(), Silent(), iterations=ITERATIONS)
     jobs = tuple(dict.fromkeys(each.jobs for each in compared))
-    trials = run_stress(Plan((UNPUBLISHED,), jobs, iterations=ITERATIONS), Silent())
+    trials = run_stress(StressPlan((UNPUBLISHED,), jobs, iterations=ITERATIONS), Silent())
     more = {number: fmean(each.seconds for each in trials if each.jobs == number) for number in jobs}
     return {
         "iterations": ITERATIONS,

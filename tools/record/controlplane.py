@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from parity_material.servers import Remote
 
-__all__ = ["control_plane", "running"]
+__all__ = ["control_plane", "program_version", "running"]
 
 _CONTROLLERS = "serviceaccount-controller,garbage-collector-controller,namespace-controller"
 _WITHOUT = "StorageObjectInUseProtection"
@@ -104,6 +104,12 @@ def running(binary: Path, log: Path, *arguments: str) -> Iterator[None]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def program_version(program: Path) -> str:
+    """What a program says of itself, such as `v1.36.3`."""
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    return next(word for word in said.split() if word[0] == "v" and word[1:2].isdigit())
 
 
 def _await(kubeconfig: Path, log: Path) -> None:

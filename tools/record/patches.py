@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 from parity_material.cases import PATCHES
-from parity_material.servers import Remote
+from realcluster import RealCluster
 
 __all__ = ["record"]
 
@@ -25,51 +25,27 @@ UNSTABLE = ("uid", "resourceVersion", "creationTimestamp", "generation")
 Object = dict[str, Any]
 
 
-class Server:
-    """A Kubernetes API server, spoken to in JSON."""
-
-    def __init__(self, kubeconfig: Path) -> None:
-        self._remote = Remote(kubeconfig)
-        self._resources: dict[str, dict[str, Object]] = {}
-
-    def send(self, method: str, path: str, body: Any = None, content: str = "application/json") -> Object:
-        data = b"" if body is None else json.dumps(body).encode()
-        answer: Object = self._remote.send(
-            method, path, data, {"content-type": content, "user-agent": "recorder/1"}
-        ).value
-        return answer
-
-    def path_of(self, api_version: str, kind: str) -> str:
-        """Where objects of a kind are."""
-        root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
-        if kind not in self._resources.get(root, {}):
-            listed = self.send("GET", root).get("resources", [])
-            self._resources[root] = {each["kind"]: each for each in reversed(listed) if "/" not in each["name"]}
-        resource = self._resources[root][kind]
-        scope = f"/namespaces/{NAMESPACE}" if resource["namespaced"] else ""
-        return f"{root}{scope}/{resource['name']}"
-
-
 def record(kubeconfig: Path) -> None:
     """Record all topics."""
-    server = Server(kubeconfig)
-    server.send("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    server = RealCluster(kubeconfig)
+    server.make_namespace(NAMESPACE)
     for path in sorted(CASES.glob("*.yaml")):
         content = yaml.safe_load(path.read_text())
         for definition in content.get("definitions", []):
             server.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
         answers = {case["name"]: _answers(server, case) for case in content["cases"]}
-        lines = [f" {json.dumps(name)}: {json.dumps(answer)}" for name, answer in answers.items()]
-        path.with_suffix(".json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        head = json.dumps({"recorded": server.recorded()})
+        lines = ",\n".join(f" {json.dumps(name)}: {json.dumps(answer)}" for name, answer in answers.items())
+        path.with_suffix(".json").write_text(f'{head[:-1]}, "cases": {{\n{lines}\n}}}}\n')
 
 
-def _answers(server: Server, case: Object) -> Object:
+def _answers(server: RealCluster, case: Object) -> Object:
     """Create the object, send the patches, delete it; the answers to all of it."""
     template = case.get("object") or case["steps"][0]["patch"]
-    collection = server.path_of(template["apiVersion"], template["kind"])
+    collection = server.collection(template["apiVersion"], template["kind"], NAMESPACE)
     path = f"{collection}/{template['metadata']['name']}"
     _remove(server, path, template)
-    answers: Object = {"recorded": True}
+    answers: Object = {}
     if "object" in case:
         created = server.send("POST", f"{collection}?fieldManager={case.get('creator', 'creator')}", case["object"])
         answers["created"] = _stable(created)
@@ -78,7 +54,7 @@ def _answers(server: Server, case: Object) -> Object:
     return answers
 
 
-def _remove(server: Server, path: str, template: Object) -> None:
+def _remove(server: RealCluster, path: str, template: Object) -> None:
     """Delete an object, doing what controllers would do otherwise."""
     server.send("DELETE", f"{path}?gracePeriodSeconds=0&propagationPolicy=Background")
     server.send("PATCH", path, {"metadata": {"finalizers": None}}, PATCHES["merge"])
@@ -86,7 +62,7 @@ def _remove(server: Server, path: str, template: Object) -> None:
         server.send("PUT", f"{path}/finalize", {**template, "spec": {"finalizers": []}})
 
 
-def _send_step(server: Server, path: str, step: Object) -> Object:
+def _send_step(server: RealCluster, path: str, step: Object) -> Object:
     query = {"fieldManager": step.get("manager", "patcher")}
     if step.get("force"):
         query["force"] = "true"

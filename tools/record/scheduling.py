@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from controlplane import running
-from parity_material.golden import write_golden
+from controlplane import program_version, running
+from parity_material.golden import GOLDEN, write_golden
 from parity_material.scenarios import Scenario, scenario
 from parity_material.scheduling import priority_classes, started
 from parity_material.servers import Remote
 
-__all__ = ["record"]
+__all__ = ["Verdicts", "record"]
 
 _PODS = "/api/v1/namespaces/default/pods"
 _NODES = "/api/v1/nodes"
@@ -29,7 +29,9 @@ _MOMENT, _PATIENCE = 0.15, 15.0
 Verdict = dict[str, Any]
 
 
-class _Recorder:
+class Verdicts:
+    """What a running kube-scheduler makes of pods, from the API and from its log."""
+
     def __init__(self, kubeconfig: Path, log: Path) -> None:
         self._server = Remote(kubeconfig)
         self._log = log
@@ -66,12 +68,18 @@ class _Recorder:
         """One for each pod, until somebody must go: then nothing is as it was."""
         verdicts = []
         for pod in arrivals:
-            verdicts.append(self._verdict(pod))
+            verdicts.append(self.of(pod))
+            if verdicts[-1]["node"] is None:
+                self._send("DELETE", f"{_PODS}/{pod['metadata']['name']}?gracePeriodSeconds=0")
+            else:
+                self._start(pod)
+            time.sleep(_MOMENT / 3)
             if verdicts[-1]["nominated"]:
                 break
         return verdicts
 
-    def _verdict(self, pod: dict[str, Any]) -> Verdict:
+    def of(self, pod: dict[str, Any]) -> Verdict:
+        """Create a pod and wait for what is decided."""
         name = pod["metadata"]["name"]
         self._send("POST", _PODS, pod)
         seen = self._decided(name)
@@ -87,11 +95,6 @@ class _Recorder:
             "victims": sorted(each["metadata"]["name"] for each in pods if "deletionTimestamp" in each["metadata"]),
             "scores": self._scores(name),
         }
-        if verdict["node"] is None:
-            self._send("DELETE", f"{_PODS}/{name}?gracePeriodSeconds=0")
-        else:
-            self._start(pod)
-        time.sleep(_MOMENT / 3)
         return verdict
 
     def _decided(self, name: str) -> dict[str, Any]:
@@ -125,13 +128,13 @@ class _Recorder:
         return reply.value
 
 
-def record(kubeconfig: Path, binaries: Path, count: int, path: Path) -> None:
+def record(kubeconfig: Path, binaries: Path, count: int) -> None:
     """Record so many scenarios."""
     with tempfile.TemporaryDirectory() as directory:
         log = Path(directory) / "scheduler.log"
         arguments = (f"--kubeconfig={kubeconfig}", "--leader-elect=false", "--secure-port=0", "-v=10")
         with running(binaries / "kube-scheduler", log, *arguments):
-            recorder = _Recorder(kubeconfig, log)
+            recorder = Verdicts(kubeconfig, log)
             recorder.prepare()
             time.sleep(3)
             lines = []
@@ -139,4 +142,5 @@ def record(kubeconfig: Path, binaries: Path, count: int, path: Path) -> None:
                 given = scenario(number)
                 told = {"nodes": given.nodes, "residents": given.residents, "arrivals": given.arrivals}
                 lines.append({"name": f"scenario {number}", **told, "verdicts": recorder.record(given)})
-            write_golden(path, lines)
+    recorded = {"kube-scheduler": program_version(binaries / "kube-scheduler")}
+    write_golden(GOLDEN / "scheduler.jsonl.gz", recorded, lines)

@@ -69,11 +69,13 @@ class Types:
             self._join(name)
 
     def mark_omissions(self, omissions: dict[str, set[str]]) -> None:
-        """Say of scalar fields whether they are left out when they are zero."""
+        """Say of scalar fields, and of required lists and maps, whether they are left out when they are zero."""
         for name, fact in self.facts.items():
+            required = fact.get("required", ())
             for field in self._omitted(name, omissions) & fact.get("fields", {}).keys():
-                if "sort" in fact["fields"][field]:
-                    fact["fields"][field]["omitempty"] = True
+                about = fact["fields"][field]
+                if "sort" in about or (field in required and about.keys() & {"list", "map"}):
+                    about["omitempty"] = True
 
     def _omitted(self, name: str, omissions: dict[str, set[str]]) -> set[str]:
         inlines = self.facts[name].get("inlines", {}).values()

@@ -6,7 +6,7 @@ object or for a changed one. *Judging* finds what is wrong with the result.
 
 from __future__ import annotations
 
-from ghostfleet.api import customs
+from ghostfleet.api import customresources
 from ghostfleet.api.defaults import admit_pod_update, apply_defaults, prepare_for_create, prepare_for_update
 from ghostfleet.api.defaults.pods import fill_pod_status
 from ghostfleet.api.kinds import Resource, Version
@@ -26,7 +26,7 @@ _DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 def read(resource: Resource, version: Version, obj: Object) -> tuple[Object, list[str]]:
     """The object in clean form, and the paths of the unknown fields that it lost."""
     if resource.custom:
-        return customs.normalise(obj, resource, version)
+        return customresources.normalise(obj, resource, version)
     return normalise(obj, version.schema, kind=resource.kind, version=version.name)
 
 
@@ -53,7 +53,7 @@ def read_changed(resource: Resource, version: Version, obj: Object, known: Objec
 def complete_new(resource: Resource, version: Version, key: str, obj: Object) -> Object:
     """A new object with its defaults, and as its kind takes it."""
     if resource.custom:
-        return customs.prepare_for_create(resource, customs.apply_defaults(obj, version))
+        return customresources.prepare_for_create(resource, customresources.apply_defaults(obj, version))
     return prepare_for_create(key, apply_defaults(key, obj))
 
 
@@ -64,7 +64,9 @@ def complete_changed(
     if new["metadata"] is not old["metadata"]:
         new = {**new, "metadata": _with_what_stays(new["metadata"], old["metadata"])}
     if resource.custom:
-        return customs.prepare_for_update(resource, old, customs.apply_defaults(new, version), subresource)
+        return customresources.prepare_for_update(
+            resource, old, customresources.apply_defaults(new, version), subresource
+        )
     if key != "pods":
         new = apply_defaults(key, new)
     elif new.get("spec") is old.get("spec"):
@@ -94,24 +96,24 @@ def _with_what_stays(metadata: Object, kept: Object) -> Object:
 def check_new(resource: Resource, version: Version, key: str, obj: Object) -> None:
     """Refuse a new object that is not valid."""
     if resource.custom:
-        errors = customs.validate(resource, version, obj, None)
+        errors = customresources.validate(resource, version, obj, None)
     else:
         errors = validate_create(key, obj)
     if errors:
-        raise invalid(resource.kind, _group_told(resource, key), obj["metadata"].get("name", ""), errors)
+        raise invalid(resource.kind, _group_shown(resource, key), obj["metadata"].get("name", ""), errors)
 
 
 def check_change(resource: Resource, version: Version, key: str, old: Object, new: Object, subresource: str) -> None:
     """Refuse a change that makes an object invalid, or that is not allowed."""
     if resource.custom:
-        errors = customs.validate(resource, version, new, old)
+        errors = customresources.validate(resource, version, new, old)
     else:
         errors = validate_update(key, old, new, subresource)
     if errors:
-        raise invalid(resource.kind, _group_told(resource, key), new["metadata"].get("name", ""), errors)
+        raise invalid(resource.kind, _group_shown(resource, key), new["metadata"].get("name", ""), errors)
 
 
-def _group_told(resource: Resource, key: str) -> str:
+def _group_shown(resource: Resource, key: str) -> str:
     """The group in a refusal: that of the storage, for events go by two names."""
     return "" if key == "events" else resource.group
 
@@ -119,7 +121,7 @@ def _group_told(resource: Resource, key: str) -> str:
 def warnings_about(resource: Resource, key: str, new: Object, old: Object | None) -> list[str]:
     """What a client should know about an object that is valid all the same."""
     if key == _DEFINITIONS:
-        return customs.definition_warnings(new, old)
+        return customresources.definition_warnings(new, old)
     if key == "persistentvolumes" and new.get("spec", {}).get("persistentVolumeReclaimPolicy") == "Recycle":
         return [_RECYCLED]
-    return customs.finalizer_warnings(new, old) if resource.custom else []
+    return customresources.finalizer_warnings(new, old) if resource.custom else []

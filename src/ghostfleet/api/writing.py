@@ -327,6 +327,10 @@ class Writer:
         managed: list[Object] | None = None,
     ) -> Object:
         key = storage_key(resource)
+        known = old["metadata"]["resourceVersion"]
+        if obj["metadata"].get("resourceVersion", known) != known:
+            # Before anything is judged: what is wrong may be so because others were faster.
+            raise conflict(key, old["metadata"]["name"])
         new = complete_changed(resource, version, key, old, to_storage(resource, obj), subresource, self._now())
         if not subresource:
             new = self._admission.admit_change(key, new)

@@ -11,7 +11,7 @@ from ghostfleet.cli.output import FAILED, WRONG_USAGE, fail
 
 if TYPE_CHECKING:
     from ghostfleet.kube.agent import Agent
-    from ghostfleet.stages.settings import Settings
+    from ghostfleet.stages.settings import StageSettings
 
 __all__ = ["agent"]
 
@@ -55,10 +55,10 @@ def agent(
         fail(str(error), FAILED)
 
 
-def _settings(annotations: str, labels: str, admission: bool) -> Settings:
-    from ghostfleet.stages.settings import Settings
+def _settings(annotations: str, labels: str, admission: bool) -> StageSettings:
+    from ghostfleet.stages.settings import StageSettings
 
-    settings = Settings(node_annotations=annotations, node_labels=labels, admission=admission)
+    settings = StageSettings(node_annotations=annotations, node_labels=labels, admission=admission)
     try:
         settings.manages()
     except ValueError as error:

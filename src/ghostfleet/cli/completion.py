@@ -28,6 +28,13 @@ def profiles(incomplete: str) -> list[str]:
     return _beginning(incomplete, profile_names())
 
 
+def dra_profiles(incomplete: str) -> list[str]:
+    """Profiles of DRA drivers."""
+    from ghostfleet.stages.dradrivers import built_in_profiles
+
+    return _beginning(incomplete, built_in_profiles())
+
+
 def workload_types(incomplete: str) -> list[str]:
     """Types of workloads."""
     from ghostfleet.lab.types import type_names

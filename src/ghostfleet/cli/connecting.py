@@ -81,7 +81,7 @@ def connected_to_run(
         access = recorded or chosen_access(cluster, kubeconfig, context)
         with closing(Remote(access, concurrency)) as found:
             if run is not None:
-                check_is_there(run, found.facts)
+                check_is_there(run, found.info)
             yield found
 
 

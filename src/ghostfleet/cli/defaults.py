@@ -14,7 +14,7 @@ import typer
 from ghostfleet.cli.output import WRONG_USAGE, fail
 
 if TYPE_CHECKING:
-    from ghostfleet.lab.settings import Given, Settings
+    from ghostfleet.lab.settings import Given, UserSettings
 
 __all__ = ["Option", "apply_settings", "options_of", "user_settings"]
 
@@ -37,7 +37,7 @@ def options_of(command: Any, words: Command = ()) -> dict[Command, list[Option]]
     return made
 
 
-def user_settings(context: typer.Context) -> Settings:
+def user_settings(context: typer.Context) -> UserSettings:
     """What the user's files and environment set, checked."""
     from ghostfleet.lab.errors import LabError
     from ghostfleet.lab.settings import read_settings, settings_files

@@ -12,6 +12,7 @@ from ghostfleet.cli.output import WRONG_USAGE, Form, fail, print_structure
 if TYPE_CHECKING:
     from ghostfleet.drive.interface import Cluster
     from ghostfleet.lab.explain import PodExplanation
+    from ghostfleet.schedulers.dra import RequestCensus
 
 __all__ = ["explain"]
 
@@ -107,7 +108,22 @@ def _print_pod(why: PodExplanation) -> None:
                 f"{f' on {block.node}' if block.node else ''}; "
                 f"{block.free} of {block.capacity} free in all; largest node has {block.largest_node}"
             )
+    if why.devices:
+        typer.echo("\nWhat its claims find:")
+    for each in why.devices:
+        typer.echo(f"  request {each.request} of claim {each.claim} {_found(each)}")
     if why.findings:
         typer.echo("\nWhat would place it (each tried out):" if why.remedies else "\nNo small change would place it.")
     for remedy in why.remedies[:_SHOWN_REMEDIES]:
         typer.echo(f"  - {remedy.change}  ->  {remedy.node}")
+
+
+def _found(census: RequestCensus) -> str:
+    """How many devices a request finds."""
+    asked = "all devices" if not census.count else f"{census.count} device{'s' if census.count > 1 else ''}"
+    if not census.in_class:
+        return f"asks for {asked} of {census.device_class}; none of {census.devices} devices is of that class"
+    if not census.matching:
+        return f"asks for {asked} of {census.device_class}; none of {census.in_class} matches its selectors"
+    most = f", at most {census.most} on one node ({census.node})" if census.node else ""
+    return f"asks for {asked} of {census.device_class}; {census.matching} match, {census.free} of them free{most}"

@@ -16,6 +16,7 @@ from ghostfleet.cli import (
     clean,
     config,
     decisions,
+    devices,
     doctor,
     down,
     explain,
@@ -60,6 +61,7 @@ app.command("stress")(stress.stress)
 app.command("explain")(explain.explain)
 app.command("queues")(queues.queues)
 app.command("decisions")(decisions.decisions)
+app.command("devices")(devices.devices)
 app.command("fidelity")(fidelity.fidelity)
 app.add_typer(nodes.app, name="nodes")
 app.add_typer(config.app, name="config")

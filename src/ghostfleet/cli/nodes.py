@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ghostfleet.cli.bars import shown
+from ghostfleet.cli.completion import dra_profiles
 from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected_plainly
 from ghostfleet.cli.groups import taking
 from ghostfleet.cli.output import WRONG_USAGE, fail
 from ghostfleet.cli.workloads import Quiet
 
 if TYPE_CHECKING:
+    from ghostfleet.drive.connection import Connection
     from ghostfleet.stages.nodes import NodeShape
 
 __all__ = ["app"]
@@ -35,6 +37,14 @@ def _shape(
     gpu_product: Annotated[
         str, typer.Option(help="Which GPU it is; its labels are those that NVIDIA's discovery sets.")
     ] = "NVIDIA-H100-80GB-HBM3",
+    dra: Annotated[
+        str,
+        typer.Option(
+            metavar="PROFILE",
+            autocompletion=dra_profiles,
+            help="Offer the GPUs as DRA devices (8 a node unless --gpus says): nvidia, kwok, example, or a file.",
+        ),
+    ] = "",
     zone: Annotated[list[str] | None, typer.Option(help="Zone; given several times, nodes are dealt out.")] = None,
     rack: Annotated[list[str] | None, typer.Option(help="Rack; given several times, nodes are dealt out.")] = None,
     label: Annotated[list[str] | None, typer.Option(help="Label key=value; may be given several times.")] = None,
@@ -45,6 +55,7 @@ def _shape(
 ) -> NodeShape:
     """What a node is to be like."""
     from ghostfleet.core.quantity import parse
+    from ghostfleet.stages.dradrivers import find_profile
     from ghostfleet.stages.nodes import NodeShape, parse_taint
 
     try:
@@ -53,6 +64,8 @@ def _shape(
                 parse(amount)
             except ValueError as error:
                 raise ValueError(f"{name} {amount}: {error}") from None
+        if dra:
+            find_profile(dra).classes()
         return NodeShape(
             prefix=prefix,
             cpu=cpu,
@@ -61,6 +74,7 @@ def _shape(
             gpus=gpus,
             gpu_resource=gpu_resource,
             gpu_product=gpu_product,
+            dra=dra,
             zones=zone or (),
             racks=rack or (),
             labels=dict(_pair(text) for text in label or ()),
@@ -85,6 +99,7 @@ def add(
 ) -> None:
     """Add nodes."""
     from ghostfleet.drive import nodes
+    from ghostfleet.drive.devices import driver_of
     from ghostfleet.stages.nodes import fake_nodes
 
     template = _template(file) if file is not None else None
@@ -96,7 +111,7 @@ def add(
         else:
             made = nodes.from_template(template, count, first)
         with _counted("adding nodes", count, quiet) as step:
-            nodes.add(connection, made, step)
+            nodes.add(connection, made, step, driver_of(shape))
     if not quiet:
         typer.echo(f"Added {count} node{'s' if count > 1 else ''}.")
 
@@ -169,6 +184,63 @@ def recover_nodes(
 ) -> None:
     """Let nodes that failed go on."""
     _mark(names, False, cluster, kubeconfig, context, quiet)
+
+
+@app.command("taint-device")
+def taint_device(
+    node: Annotated[str, typer.Argument(help="Name of the node.")],
+    device: Annotated[str, typer.Argument(help="Name of the device; `ghostfleet devices` lists them.")],
+    taint: Annotated[
+        str, typer.Option(help="Taint key=value:NoSchedule.")
+    ] = "ghostfleet.dev/unhealthy=true:NoSchedule",
+    remove: Annotated[bool, typer.Option("--remove", help="Take the taint away again.")] = False,
+    cluster: ClusterName = "",
+    kubeconfig: Kubeconfig = None,
+    context: Context = "",
+    quiet: Quiet = False,
+) -> None:
+    """Taint a DRA device: only claims that tolerate the taint get it; whoever holds it keeps it."""
+    from ghostfleet.drive import devices
+    from ghostfleet.stages.nodes import parse_taint
+
+    try:
+        parsed = parse_taint(taint)
+    except ValueError as error:
+        fail(f"--taint: {error}", WRONG_USAGE)
+    if parsed["effect"] != "NoSchedule":
+        fail(f"--taint {taint}: only NoSchedule is played, nothing would evict pods", WRONG_USAGE)
+    with _device_of(cluster, kubeconfig, context) as connection:
+        (devices.untaint if remove else devices.taint)(connection, node, device, parsed)
+    if not quiet:
+        typer.echo(f"Device {device} of {node} is {'not tainted any more' if remove else 'tainted'}.")
+
+
+@app.command("fail-device")
+def fail_device(
+    node: Annotated[str, typer.Argument(help="Name of the node.")],
+    device: Annotated[str, typer.Argument(help="Name of the device; `ghostfleet devices` lists them.")],
+    cluster: ClusterName = "",
+    kubeconfig: Kubeconfig = None,
+    context: Context = "",
+    quiet: Quiet = False,
+) -> None:
+    """Let a DRA device fail: its driver does not publish it any more."""
+    from ghostfleet.drive import devices
+
+    with _device_of(cluster, kubeconfig, context) as connection:
+        devices.withdraw(connection, node, device)
+    if not quiet:
+        typer.echo(f"Device {device} of {node} has failed.")
+
+
+@contextmanager
+def _device_of(cluster: str, kubeconfig: Path | None, context: str) -> Iterator[Connection]:
+    """A connection, on which a device that is not there is wrong usage."""
+    with connected_plainly(cluster, kubeconfig, context) as connection:
+        try:
+            yield connection
+        except LookupError as error:
+            fail(str(error), WRONG_USAGE)
 
 
 def _mark(names: list[str], failed: bool, cluster: str, kubeconfig: Path | None, context: str, quiet: bool) -> None:

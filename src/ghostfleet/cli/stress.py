@@ -14,7 +14,7 @@ from ghostfleet.cli.workloads import Schedulers, numbers_of_jobs
 
 if TYPE_CHECKING:
     from ghostfleet.drive.interface import Cluster
-    from ghostfleet.lab.stress import Plan, Trial
+    from ghostfleet.lab.stress import StressPlan, Trial
 
 __all__ = ["stress"]
 
@@ -53,10 +53,10 @@ def stress(
     Each trial has a fresh embedded cluster in virtual time, unless another cluster is named.
     """
     from ghostfleet.lab.ownfiles import OwnFiles
-    from ghostfleet.lab.stress import Plan, find_mode
+    from ghostfleet.lab.stress import StressPlan, find_mode
 
     with reporting():
-        plan = Plan(
+        plan = StressPlan(
             modes=tuple(mode.split(",")),
             jobs=numbers_of_jobs("-j", jobs),
             pods=pods,
@@ -80,14 +80,14 @@ def stress(
         _run(plan, outside, output_dir, quiet=quiet or as_json, as_json=as_json)
 
 
-def _run(plan: Plan, outside: Cluster | None, directory: Path, *, quiet: bool, as_json: bool) -> None:
+def _run(plan: StressPlan, outside: Cluster | None, directory: Path, *, quiet: bool, as_json: bool) -> None:
     from ghostfleet.cli.bars import shown
     from ghostfleet.lab.stress import run_stress
     from ghostfleet.report.stress import pod_table, stress_markdown, summary
 
     done: list[Trial] = []
 
-    def told(trial: Trial) -> None:
+    def report_trial(trial: Trial) -> None:
         done.append(trial)
         _write(done, directory)
         mine = [each for each in done if (each.mode, each.jobs) == (trial.mode, trial.jobs)]
@@ -100,7 +100,7 @@ def _run(plan: Plan, outside: Cluster | None, directory: Path, *, quiet: bool, a
     with interrupted(f"Stopped. The trials that were done are in {directory}."):
         try:
             with shown(quiet) as progress:
-                run_stress(plan, progress, outside=outside, done=told)
+                run_stress(plan, progress, outside=outside, done=report_trial)
         finally:
             drawn = _draw(done, directory)
     if as_json:
@@ -114,7 +114,7 @@ def _run(plan: Plan, outside: Cluster | None, directory: Path, *, quiet: bool, a
             typer.echo("No picture was drawn: matplotlib is not installed; `pip install 'ghostfleet[plots]'` brings it")
 
 
-def _files(plan: Plan) -> list[str]:
+def _files(plan: StressPlan) -> list[str]:
     """What a test leaves behind."""
     pods = [f"pods-{mode}-{jobs}.txt" for mode in plan.modes for jobs in plan.jobs]
     return ["stress.csv", "stress.md", "stress.png", *pods]

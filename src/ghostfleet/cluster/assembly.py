@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ghostfleet.api.builtin import load_registry
 from ghostfleet.api.conversion import storage_key
 from ghostfleet.api.defaults import apply_defaults, prepare_for_create
+from ghostfleet.api.podclaims import CLASSES, SLICES
 from ghostfleet.api.verbs import Api
 from ghostfleet.cluster.config import KAI, ClusterConfig
 from ghostfleet.controllers import kubeflow, runai
@@ -19,7 +20,7 @@ from ghostfleet.controllers.bootstrap import announce, bootstrap
 from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.definitions import DefinitionController
 from ghostfleet.controllers.eventexpiry import EventExpiry
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.garbage import GarbageCollector
 from ghostfleet.controllers.namespaces import NamespaceController
 from ghostfleet.controllers.routing import PodRoutes
@@ -27,6 +28,7 @@ from ghostfleet.controllers.standins import kwok_stand_in
 from ghostfleet.controllers.termination import STOPPING, PodTerminator
 from ghostfleet.controllers.workloads import Workloads
 from ghostfleet.core.bucket import index_by_label, index_by_node
+from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import Clock, VirtualClock
 from ghostfleet.core.profile import Profile, load_profile
 from ghostfleet.core.randomness import Streams
@@ -36,7 +38,7 @@ from ghostfleet.stages.catalogue import stage_definition
 from ghostfleet.stages.commands import Commands
 from ghostfleet.stages.fleet import Fleet
 from ghostfleet.stages.nodes import NodeShape, fake_nodes
-from ghostfleet.stages.settings import Settings
+from ghostfleet.stages.settings import StageSettings
 
 if TYPE_CHECKING:
     from ghostfleet.dispatchers.mcad import Mcad
@@ -93,12 +95,20 @@ class Cluster:
             self.clock.call_soon(self._start_schedulers)
         self.dispatcher = self._make_dispatcher()
         self._settle()
-        shape = NodeShape(count=config.nodes, gpus=config.gpus, gpu_product=config.gpu_product, fake_taint=False)
-        add_nodes(self, shape)
+        add_nodes(
+            self,
+            NodeShape(
+                count=config.nodes,
+                gpus=config.gpus,
+                gpu_product=config.gpu_product,
+                dra=config.dra,
+                fake_taint=False,
+            ),
+        )
 
     def about(self) -> dict[str, Any]:
         """What it is made of, and how long each limit of its components held something up so far."""
-        return {**self.made, "limits": [list(each) for each in self.meters.told(self.clock.now())]}
+        return {**self.made, "limits": [list(each) for each in self.meters.reading(self.clock.now())]}
 
     def announce(self, address: str, port: int) -> None:
         """Put the address at which the cluster is served into its own endpoints."""
@@ -112,12 +122,12 @@ class Cluster:
     def _fleet(self) -> Fleet:
         self.store.create("customresourcedefinitions.apiextensions.k8s.io", stage_definition())
         self._settle()
-        recorder = Recorder(self.store, "kwok_controller", self._profile)
+        recorder = EventRecorder(self.store, "kwok_controller", self._profile)
         # Tests of dispatchers keep room occupied with Jobs that never end.
         usual: Commands = "endless" if self.config.dispatcher else "ignored"
-        settings = Settings(commands=cast(Commands, self.config.commands) or usual)
+        settings = StageSettings(commands=cast(Commands, self.config.commands) or usual)
         fleet = Fleet(self.api, self.streams, self.config.stages, settings, recorder)
-        self.meters.add(fleet.player.contention)
+        self.meters.add(fleet.controller.contention)
         return fleet
 
     def _controllers(self) -> Workloads:
@@ -232,6 +242,20 @@ class Cluster:
 
 
 def add_nodes(cluster: Cluster, shape: NodeShape) -> None:
-    """Give a cluster fake nodes at once, without a request for each."""
+    """Give a cluster fake nodes at once, without a request for each, and what their DRA driver publishes."""
+    profile = None
+    if shape.dra:
+        from ghostfleet.stages.dradrivers import find_profile
+
+        profile = find_profile(shape.dra)
+    for device_class in profile.classes() if profile is not None else ():
+        if cluster.store.find(CLASSES, "", device_class["metadata"]["name"]) is None:
+            _create(cluster, CLASSES, device_class)
     for node in fake_nodes(shape):
-        cluster.store.create("nodes", prepare_for_create("nodes", apply_defaults("nodes", node)))
+        made = _create(cluster, "nodes", node)
+        for resource_slice in profile.slices(made, shape.devices) if profile is not None else ():
+            _create(cluster, SLICES, resource_slice)
+
+
+def _create(cluster: Cluster, resource: str, obj: Object) -> Object:
+    return cluster.store.create(resource, prepare_for_create(resource, apply_defaults(resource, obj)))

@@ -29,6 +29,14 @@ class ClusterConfig:
     nodes: Annotated[int, Flag("Fake nodes to start with.", least=0)] = 0
     gpus: Annotated[int, Flag("GPUs of each of them.", least=0)] = 0
     gpu_product: Annotated[str, Flag("Which GPU it is.")] = "NVIDIA-H100-80GB-HBM3"
+    dra: Annotated[
+        str,
+        Flag(
+            "Offer the GPUs as DRA devices (8 a node unless --gpus says): nvidia, kwok, example, or a file.",
+            metavar="PROFILE",
+            completion="dra_profiles",
+        ),
+    ] = ""
     profile: Annotated[
         str,
         Flag(
@@ -90,7 +98,7 @@ class ClusterConfig:
     def written(self) -> dict[str, Any]:
         """All that makes the cluster what it is, for the records of runs; what it does not have is left out."""
         config = self.scheduler_config
-        told = {
+        fields = {
             "profile": self.profile,
             "schedulers": [*(["default-scheduler"] if "scheduler" not in self.without else []), *self.schedulers],
             "schedulerConfiguration": _text_of(config) if config is not None else None,
@@ -100,7 +108,7 @@ class ClusterConfig:
             "commands": self.commands,
             "without": sorted(self.without),
         }
-        return {name: value for name, value in told.items() if value}
+        return {name: value for name, value in fields.items() if value}
 
 
 def _text_of(path: Path) -> dict[str, str]:

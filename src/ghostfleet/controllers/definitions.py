@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from ghostfleet.api import customs
+from ghostfleet.api import customresources
 from ghostfleet.api.deleting import CRD_FINALIZER
 from ghostfleet.api.kinds import Registry, Resource
 from ghostfleet.controllers.definitionnames import Names, give_names, waits_for_names
@@ -18,8 +18,8 @@ from ghostfleet.controllers.queue import WorkQueue
 from ghostfleet.controllers.repairing import wake_when_overwritten
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.errors import ApiError
-from ghostfleet.core.listening import Ear
 from ghostfleet.core.store import Store
+from ghostfleet.core.subscription import Subscription
 from ghostfleet.core.timestamps import rfc3339
 
 __all__ = ["DEFINITIONS", "DefinitionController"]
@@ -39,14 +39,14 @@ class DefinitionController:
         wake_when_overwritten(store, DEFINITIONS, lambda place: self._queue.add(place[1]))
         #: Definitions on their way out.
         self._ending: dict[str, None] = {}
-        self._instances = Ear(lambda: store.listen_to_all(self._notice_instance, status=False))
+        self._instances = Subscription(lambda: store.listen_to_all(self._notice_instance, status=False))
 
     def _notice(self, change: Change) -> None:
         if change.new is None:
             self._ending.pop(change.name, None)
         elif "deletionTimestamp" in change.new["metadata"]:
             self._ending[change.name] = None
-        self._instances.open_if(self._ending)
+        self._instances.subscribe_if(self._ending)
         if (
             change.new is not None
             and change.old is not None
@@ -102,15 +102,15 @@ class DefinitionController:
         else:
             status.drop("NonStructuralSchema")
         status.judge_approval()
-        told = status.told(names)
-        self._store.patch_status(DEFINITIONS, "", name, told)
-        if told["acceptedNames"] != (definition.get("status") or {}).get("acceptedNames"):
+        changed = status.to_object(names)
+        self._store.patch_status(DEFINITIONS, "", name, changed)
+        if changed["acceptedNames"] != (definition.get("status") or {}).get("acceptedNames"):
             self._wake_group(name)
 
     def _serve(self, definition: Object, names: Names) -> str:
         """Put the resource into the registry; answers why that was not possible."""
         try:
-            resource = customs.resource_of({**definition, "spec": {**definition["spec"], "names": names}})
+            resource = customresources.resource_of({**definition, "spec": {**definition["spec"], "names": names}})
         except ApiError as error:
             return error.message
         self._store.register(resource.key)
@@ -121,7 +121,7 @@ class DefinitionController:
         name = definition["metadata"]["name"]
         status = _Status(definition, rfc3339(self._store.clock.now()))
         status.set("Terminating", True, "InstanceDeletionInProgress", "CustomResource deletion is in progress")
-        definition = self._store.patch_status(DEFINITIONS, "", name, status.told())
+        definition = self._store.patch_status(DEFINITIONS, "", name, status.to_object())
         resource = self._registry.by_key(name)
         if resource is not None and resource.custom:
             self._delete_instances(resource)
@@ -130,7 +130,7 @@ class DefinitionController:
             left = [each for each in metadata.get("finalizers", []) if each != CRD_FINALIZER]
             if left != metadata.get("finalizers", []):
                 status.set("Terminating", False, "InstanceDeletionCompleted", "removed all instances")
-                after = {**definition, "metadata": {**metadata, "finalizers": left}, "status": status.told()}
+                after = {**definition, "metadata": {**metadata, "finalizers": left}, "status": status.to_object()}
                 self._store.update(DEFINITIONS, after)
 
     def _delete_instances(self, resource: Resource) -> None:
@@ -175,7 +175,7 @@ class _Status:
         else:
             self.set(kind, False, "UnapprovedAnnotation", f'not approved: "{approval}"')
 
-    def told(self, names: Names | None = None) -> Object:
+    def to_object(self, names: Names | None = None) -> Object:
         stored = list(self._before.get("storedVersions") or ())
         storage = next(each["name"] for each in self._definition["spec"]["versions"] if each.get("storage"))
         return {

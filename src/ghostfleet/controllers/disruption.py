@@ -11,10 +11,10 @@ from ghostfleet.controllers.deployments.amounts import resolve_percent
 from ghostfleet.controllers.pods import controller_of, is_ready, with_condition
 from ghostfleet.controllers.workers import Steps, Workers
 from ghostfleet.core.changes import Change, Object
-from ghostfleet.core.listening import Ear
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.selectors import LabelSelector, selector_from_object
 from ghostfleet.core.store import Store
+from ghostfleet.core.subscription import Subscription
 from ghostfleet.core.timestamps import parse_rfc3339, rfc3339
 
 __all__ = ["BUDGETS", "DisruptionController"]
@@ -46,7 +46,7 @@ class DisruptionController:
         #: Selectors of budgets by namespace and name, and the pods they select.
         self._budgets: dict[str, dict[str, LabelSelector]] = {}
         self._pods: dict[Key, dict[str, Object]] = {}
-        self._ear = Ear(lambda: store.listen("pods", self._notice_pod))
+        self._subscription = Subscription(lambda: store.listen("pods", self._notice_pod))
         for budget in store.list(BUDGETS):
             self._begin(budget)
         store.listen(BUDGETS, self._notice)
@@ -59,7 +59,7 @@ class DisruptionController:
         namespace, name = budget["metadata"]["namespace"], budget["metadata"]["name"]
         selector = selector_from_object(budget["spec"].get("selector"))
         self._budgets.setdefault(namespace, {})[name] = selector
-        self._ear.open_if(self._budgets)
+        self._subscription.subscribe_if(self._budgets)
         self._pods[namespace, name] = {
             pod["metadata"]["name"]: pod
             for pod in self._store.list("pods", namespace)
@@ -73,7 +73,7 @@ class DisruptionController:
             self._budgets[change.namespace].pop(change.name)
             if not self._budgets[change.namespace]:
                 del self._budgets[change.namespace]
-                self._ear.open_if(self._budgets)
+                self._subscription.subscribe_if(self._budgets)
             del self._pods[change.namespace, change.name]
         elif old is None or old["spec"] != new["spec"]:
             self._begin(new)
@@ -139,7 +139,7 @@ class DisruptionController:
         }
         if disrupted:
             status["disruptedPods"] = disrupted
-        status["conditions"] = _told(old, allowed > 0, generation, rfc3339(now))
+        status["conditions"] = _conditions(old, allowed > 0, generation, rfc3339(now))
         return status
 
     def _expected(self, budget: Object, pods: list[Object]) -> tuple[int, int]:
@@ -175,7 +175,7 @@ class DisruptionController:
         return self._store.find(resource, namespace, owner["name"]) if resource is not None else None
 
 
-def _told(old: Object, allowed: bool, generation: int, now: str) -> list[Object]:
+def _conditions(old: Object, allowed: bool, generation: int, now: str) -> list[Object]:
     conditions = old.get("conditions") or []
     value = "True" if allowed else "False"
     before = next((each for each in conditions if each["type"] == "DisruptionAllowed"), None)

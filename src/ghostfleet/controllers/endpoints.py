@@ -12,9 +12,9 @@ from ghostfleet.controllers.pods import is_ready, is_terminal, owner_reference
 from ghostfleet.controllers.workers import Steps, Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.labelindex import ObjectsByLabel, SelectorIndex
-from ghostfleet.core.listening import Ear
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.store import Store
+from ghostfleet.core.subscription import Subscription
 
 __all__ = ["ENDPOINTS", "SLICES", "EndpointsController"]
 
@@ -42,7 +42,7 @@ class EndpointsController:
         self._services: dict[str, SelectorIndex] = {}
         self._by_label = ObjectsByLabel(store, "pods")
         self._pods: dict[Key, dict[str, Object]] = {}
-        self._ear = Ear(lambda: store.listen("pods", self._notice_pod))
+        self._subscription = Subscription(lambda: store.listen("pods", self._notice_pod))
         for service in store.list("services"):
             self._begin(service)
         store.listen("services", self._notice)
@@ -59,7 +59,7 @@ class EndpointsController:
         if not wanted:
             return
         label, value = self._services.setdefault(namespace, SelectorIndex()).add(name, wanted)
-        self._ear.open_if(self._services)
+        self._subscription.subscribe_if(self._services)
         pods = (self._store.find("pods", namespace, each) for each in self._by_label.names(namespace, label, value))
         self._pods[namespace, name] = {
             pod["metadata"]["name"]: pod
@@ -73,7 +73,7 @@ class EndpointsController:
             self._services[key[0]].remove(key[1])
             if not self._services[key[0]]:
                 del self._services[key[0]]
-                self._ear.open_if(self._services)
+                self._subscription.subscribe_if(self._services)
                 if not self._services:
                     self._by_label.forget()
         self._workers.add(key)

@@ -19,7 +19,7 @@ from ghostfleet.core.ratelimit import TokenBucket
 from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import rfc3339
 
-__all__ = ["Recorder"]
+__all__ = ["EventRecorder"]
 
 _REMEMBERED = 4096
 _COMBINED = "(combined from similar events): "
@@ -62,7 +62,7 @@ class _Subject:
         return groups
 
 
-class Recorder:
+class EventRecorder:
     """Writes the events of one component."""
 
     def __init__(self, store: Store, component: str, profile: Profile, client: TokenBucket | None = None) -> None:
@@ -183,7 +183,7 @@ class Recorder:
         if "namespace" not in metadata:
             del involved["namespace"]
         own = {"namespace": namespace}
-        told = {
+        created = {
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": own,
@@ -204,7 +204,7 @@ class Recorder:
             self._stamp = max(self._stamp + 1, moment * 1000)
             own["name"] = name = f"{metadata['name']}.{self._stamp:x}"
             try:
-                self._store.add("events", told)
+                self._store.add("events", created)
             except ApiError as error:
                 if error.reason != "AlreadyExists":
                     raise

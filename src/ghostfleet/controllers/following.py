@@ -15,12 +15,12 @@ from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.store import Store
 
-__all__ = ["Followed", "Key", "Record"]
+__all__ = ["Followed", "FollowedRecord", "Key"]
 
 Key = tuple[str, str]
 
 
-class Record(Protocol):
+class FollowedRecord(Protocol):
     """What a controller knows of one job."""
 
     key: Key
@@ -34,7 +34,7 @@ class Record(Protocol):
         """Take note of a pod's new state; true when the job is to be looked at again."""
 
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=FollowedRecord)
 
 
 class Followed(Generic[R]):

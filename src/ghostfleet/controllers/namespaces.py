@@ -14,8 +14,8 @@ from ghostfleet.api.kinds import Registry
 from ghostfleet.api.lifecycle import grace_period
 from ghostfleet.controllers.queue import WorkQueue
 from ghostfleet.core.changes import Change, Object
-from ghostfleet.core.listening import Ear
 from ghostfleet.core.store import Store
+from ghostfleet.core.subscription import Subscription
 from ghostfleet.core.timestamps import rfc3339
 
 __all__ = ["NamespaceController"]
@@ -31,16 +31,16 @@ class NamespaceController:
         self._ending: set[str] = set()
         store.listen("namespaces", self._notice)
         store.listen("serviceaccounts", self._notice_account)
-        self._content = Ear(lambda: store.listen_to_all(self._notice_content))
+        self._content = Subscription(lambda: store.listen_to_all(self._notice_content))
 
     def _notice(self, change: Change) -> None:
         if change.new is None:
             self._ending.discard(change.name)
-            self._content.open_if(self._ending)
+            self._content.subscribe_if(self._ending)
             return
         if "deletionTimestamp" in change.new["metadata"]:
             self._ending.add(change.name)
-            self._content.open_if(self._ending)
+            self._content.subscribe_if(self._ending)
         if change.old is None or change.name in self._ending:
             self._queue.add(change.name)
 
@@ -101,8 +101,8 @@ class NamespaceController:
             }
             for kind, value, reason, message in _conditions(left)
         ]
-        told = {**status, "phase": "Terminating", "conditions": conditions}
-        self._store.patch_status("namespaces", "", namespace["metadata"]["name"], told)
+        terminating = {**status, "phase": "Terminating", "conditions": conditions}
+        self._store.patch_status("namespaces", "", namespace["metadata"]["name"], terminating)
 
 
 def _conditions(left: dict[str, list[Object]]) -> list[tuple[str, str, str, str]]:

@@ -12,10 +12,10 @@ from ghostfleet.controllers.repairing import is_overwritten
 from ghostfleet.controllers.workers import Steps, Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND
-from ghostfleet.core.listening import Ear
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.quantity import ZERO, add, sub
 from ghostfleet.core.store import Store
+from ghostfleet.core.subscription import Subscription
 
 __all__ = ["QuotaController"]
 
@@ -38,7 +38,7 @@ class QuotaController:
         )
         #: What is used of each quota, by namespace and name.
         self._used: dict[str, dict[str, ResourceList]] = {}
-        self._everything = Ear(lambda: store.listen_to_all(self._notice))
+        self._everything = Subscription(lambda: store.listen_to_all(self._notice))
         for quota in store.list(QUOTAS):
             self._begin(quota)
         store.listen(QUOTAS, self._notice_quota, status=False)
@@ -63,7 +63,7 @@ class QuotaController:
             del names[change.name]
             if not names:
                 del self._used[change.namespace]
-                self._everything.open_if(self._used)
+                self._everything.subscribe_if(self._used)
         elif old is None or old["spec"] != new["spec"]:
             self._begin(new)
         elif is_overwritten(change):
@@ -75,7 +75,7 @@ class QuotaController:
         namespace, name = quota["metadata"]["namespace"], quota["metadata"]["name"]
         used: ResourceList = dict.fromkeys(quota["spec"].get("hard") or {}, ZERO)
         self._used.setdefault(namespace, {})[name] = used
-        self._everything.open_if(self._used)
+        self._everything.subscribe_if(self._used)
         now = self._store.clock.now()
         for resource in self._store.resources():
             if any(counts_towards(resource, each) for each in used):

@@ -10,7 +10,7 @@ from math import log2
 from typing import NamedTuple
 
 from ghostfleet.controllers.creation import PodCreator
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.membership import Members, Memberships
 from ghostfleet.controllers.pods import (
     condition_of,
@@ -81,7 +81,7 @@ class ReplicaController:
         self._shows_terminating = resource == REPLICASETS
         self._most = profile.number("replicaset.pods-per-sync")
         self._first_batch = profile.number("creation.first-batch")
-        self._recorder = Recorder(store, kind.component, profile, client)
+        self._recorder = EventRecorder(store, kind.component, profile, client)
         self._workers: Workers[Key] = Workers(
             store.clock, self._sync, count=profile.number(kind.workers), client=client
         )

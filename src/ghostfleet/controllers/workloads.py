@@ -14,6 +14,7 @@ from ghostfleet.controllers.nodes import NodeLifecycle, TaintEviction, vouching
 from ghostfleet.controllers.podgarbage import PodGarbageCollector
 from ghostfleet.controllers.quotas import QuotaController
 from ghostfleet.controllers.replicasets import REPLICASETS, REPLICATION_CONTROLLERS, ReplicaController
+from ghostfleet.controllers.resourceclaims import ResourceClaimController
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.statefulsets import StatefulSetController
 from ghostfleet.controllers.volumes import EphemeralVolumeController, StorageProtection, VolumeController
@@ -47,6 +48,7 @@ class Workloads:
             VolumeController(store, profile),
             EphemeralVolumeController(store, profile),
             StorageProtection(store, profile),
+            ResourceClaimController(store, profile),
             EndpointsController(store, profile),
             PodGarbageCollector(store, profile),
             nodes,

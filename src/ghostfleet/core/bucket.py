@@ -5,8 +5,8 @@ have this value" without a scan: a *part* of the object that the value depends o
 the values. Writes share all that they do not change, so an index whose part is the very same dict as before has
 nothing to do.
 
-A bucket also knows its *audience*, who is told of its changes: listeners that hear of all, and those that do not care
-for changes of the status alone, which are most of all changes.
+A bucket also knows the *subscribers* to its changes: some hear of all, others do not care for changes of the status
+alone, which are most of all changes.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import Any, NamedTuple
 
 from ghostfleet.core.changes import Change, History, Object
 
-__all__ = ["Bucket", "Index", "Listener", "Member", "index_by_label", "index_by_node", "index_by_owner"]
+__all__ = ["Bucket", "Index", "Listener", "Subscriber", "index_by_label", "index_by_node", "index_by_owner"]
 
 #: Where an object is: resource, namespace, name.
 Place = tuple[str, str, str]
 Listener = Callable[[Change], None]
 
 
-class Member(NamedTuple):
-    """One of an audience."""
+class Subscriber(NamedTuple):
+    """Who listens to changes."""
 
     listener: Listener
     #: Whether it hears of changes of the status alone.
@@ -116,14 +116,14 @@ class Bucket:
     __slots__ = (
         "_kept",
         "_order",
-        "audience",
         "history",
         "indexes",
+        "listeners",
         "resource",
         "size",
         "spaces",
-        "told",
-        "told_of_status",
+        "status_listeners",
+        "subscribers",
     )
 
     def __init__(self, resource: str, indexes: dict[str, Index], owners: Index, history: History) -> None:
@@ -132,20 +132,20 @@ class Bucket:
         self._kept = (owners, *indexes.values())
         self.history = history
         self.size = 0
-        self.audience: tuple[Member, ...] = ()
-        #: Who is told of a change, and who of one of the status alone, those who listen to all resources included;
-        #: replaced, never changed, so that one may leave while it is being told.
-        self.told: tuple[Listener, ...] = ()
-        self.told_of_status: tuple[Listener, ...] = ()
+        self.subscribers: tuple[Subscriber, ...] = ()
+        #: Who hears of a change, and who of one of the status alone, those who listen to all resources included;
+        #: replaced, never changed, so that one may leave while it is being called.
+        self.listeners: tuple[Listener, ...] = ()
+        self.status_listeners: tuple[Listener, ...] = ()
         #: Objects by namespace and name; for reading only.
         self.spaces: dict[str, dict[str, Object]] = {}
         self._order: dict[str, list[str]] = {}
 
-    def gather(self, everywhere: tuple[Member, ...]) -> None:
-        """Work out again who is told, when somebody came or went; `everywhere` listen to all resources."""
-        members = (*self.audience, *everywhere)
-        self.told = tuple(each.listener for each in members)
-        self.told_of_status = tuple(each.listener for each in members if each.status)
+    def gather(self, everywhere: tuple[Subscriber, ...]) -> None:
+        """Work out again who hears of changes, when somebody came or went; `everywhere` listen to all resources."""
+        subscribers = (*self.subscribers, *everywhere)
+        self.listeners = tuple(each.listener for each in subscribers)
+        self.status_listeners = tuple(each.listener for each in subscribers if each.status)
 
     def find(self, namespace: str, name: str) -> Object | None:
         space = self.spaces.get(namespace)

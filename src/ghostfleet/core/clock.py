@@ -1,4 +1,4 @@
-"""Time is a parameter: one heap of callbacks, and three gaits to walk it.
+"""Time is a parameter: one heap of callbacks, and three modes to walk it.
 
 A *virtual* clock jumps from one callback to the next, so hours pass in seconds; a *wall* clock waits for real time; a
 *scaled* one is a wall clock that runs N times as fast. All times are integers, microseconds since the Unix epoch, in
@@ -73,7 +73,7 @@ class Clock:
 
     def now(self) -> int:
         """Cluster time in microseconds since the epoch."""
-        raise TypeError("a bare Clock has no gait: use VirtualClock or WallClock")
+        raise TypeError("a bare Clock has no mode: use VirtualClock or WallClock")
 
     def call_at(self, when: int, function: Callable[..., Any], *args: Any) -> Handle:
         """Run `function(*args)` at `when`, or after all that is due already if that has passed."""
@@ -243,12 +243,12 @@ class WallClock(Clock):
 
 def parse_clock(text: str) -> Clock:
     """A clock from what users write: `virtual`, `wall` or `scaled:N`."""
-    gait, _, factor = text.partition(":")
-    if gait == "virtual" and not factor:
+    mode, _, factor = text.partition(":")
+    if mode == "virtual" and not factor:
         return VirtualClock()
-    if gait == "wall" and not factor:
+    if mode == "wall" and not factor:
         return WallClock()
-    if gait == "scaled":
+    if mode == "scaled":
         try:
             return WallClock(scale=float(factor))
         except ValueError:

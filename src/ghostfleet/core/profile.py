@@ -52,7 +52,7 @@ class Figure(NamedTuple):
 
 
 class Profile:
-    """See the module's words."""
+    """The figures and client limits of one profile, with their origins."""
 
     def __init__(
         self,

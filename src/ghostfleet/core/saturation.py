@@ -75,7 +75,7 @@ class Meter:
         if not self._open:
             self._time += now - self._since
 
-    def told(self, now: int) -> Saturated:
+    def reading(self, now: int) -> Saturated:
         """What has come about by now; what is known to come is left out."""
         ahead = max(0, self._until - now)
         running = now - self._since if self._open else 0
@@ -91,9 +91,9 @@ class Meters:
     def add(self, meter: Meter) -> None:
         self._meters.append(meter)
 
-    def told(self, now: int) -> list[Saturated]:
+    def reading(self, now: int) -> list[Saturated]:
         """All limits, in the order in which they were added."""
-        return [meter.told(now) for meter in self._meters]
+        return [meter.reading(now) for meter in self._meters]
 
 
 def saturated_since(before: Sequence[Saturated], after: Sequence[Saturated]) -> list[Saturated]:

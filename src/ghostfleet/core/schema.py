@@ -39,7 +39,7 @@ MISSING: Any = object()
 
 
 class Type:
-    """One node of a schema; see the module's words."""
+    """One node of a schema, with its fields or items, and how they merge."""
 
     __slots__ = (
         "atomic",

@@ -1,4 +1,4 @@
-"""The store: every object of a cluster, one revision counter, and a change told for each write.
+"""The store, as etcd and the watch cache are for kube-apiserver: all objects, one revision, a change for each write.
 
 Objects are plain dicts, never changed once they are stored: a write makes new dicts for what it changes and shares
 the rest. A *resource* is named by its key (`pods`, `jobs.batch`); the store knows nothing else about kinds. Each
@@ -20,7 +20,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
-from ghostfleet.core.bucket import Bucket, Index, Listener, Member, index_by_owner
+from ghostfleet.core.bucket import Bucket, Index, Listener, Subscriber, index_by_owner
 from ghostfleet.core.changes import Change, History, Object
 from ghostfleet.core.clock import SECOND, Clock
 from ghostfleet.core.errors import already_exists, conflict, expired, not_found, precondition_failed
@@ -35,7 +35,7 @@ _LONGEST_PREFIX = 58
 
 
 class Store:
-    """See the module's words. All methods are synchronous and belong to one thread."""
+    """The objects of one cluster, and their listeners. All methods are synchronous and belong to one thread."""
 
     def __init__(self, clock: Clock, streams: Streams | None = None, *, history: int = 32_768) -> None:
         self.clock = clock
@@ -45,7 +45,7 @@ class Store:
         self._order: deque[History] = deque()
         self._buckets: dict[str, Bucket] = {}
         self._owners = index_by_owner()
-        self._everywhere: tuple[Member, ...] = ()
+        self._everywhere: tuple[Subscriber, ...] = ()
         streams = streams or Streams(0)
         self._uids: random.Random = streams.stream("uid")
         self._suffixes: random.Random = streams.stream("generateName")
@@ -132,26 +132,26 @@ class Store:
 
         Without `status` it is not told of changes of the status alone.
         """
-        bucket, member = self.bucket(resource), Member(listener, status)
-        bucket.audience = (*bucket.audience, member)
+        bucket, subscriber = self.bucket(resource), Subscriber(listener, status)
+        bucket.subscribers = (*bucket.subscribers, subscriber)
         bucket.gather(self._everywhere)
 
         def stop() -> None:
-            bucket.audience = tuple(each for each in bucket.audience if each is not member)
+            bucket.subscribers = tuple(each for each in bucket.subscribers if each is not subscriber)
             bucket.gather(self._everywhere)
 
         return stop
 
     def listen_to_all(self, listener: Listener, *, status: bool = True) -> Callable[[], None]:
         """Tell `listener` of every change of every resource, as `listen` does of one."""
-        member = Member(listener, status)
-        self._listen_everywhere((*self._everywhere, member))
-        return lambda: self._listen_everywhere(tuple(each for each in self._everywhere if each is not member))
+        subscriber = Subscriber(listener, status)
+        self._listen_everywhere((*self._everywhere, subscriber))
+        return lambda: self._listen_everywhere(tuple(each for each in self._everywhere if each is not subscriber))
 
-    def _listen_everywhere(self, members: tuple[Member, ...]) -> None:
-        self._everywhere = members
+    def _listen_everywhere(self, subscribers: tuple[Subscriber, ...]) -> None:
+        self._everywhere = subscribers
         for bucket in self._buckets.values():
-            bucket.gather(members)
+            bucket.gather(subscribers)
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -243,7 +243,7 @@ class Store:
         bucket.put_status(namespace, name, new)
         change = Change(revision, resource, namespace, name, old, new)
         bucket.history.append(change)
-        self._tell(bucket.told_of_status, change)
+        self._notify(bucket.status_listeners, change)
         return new
 
     def patch_status(self, resource: str, namespace: str, name: str, status: Object) -> Object:
@@ -317,7 +317,7 @@ class Store:
         bucket.drop(namespace, name)
         change = Change(revision, bucket.resource, namespace, name, last, None)
         bucket.history.append(change)
-        self._tell(bucket.told, change)
+        self._notify(bucket.listeners, change)
         return change.shown_as("DELETED")
 
     def _commit(self, bucket: Bucket, namespace: str, name: str, old: Object | None, new: Object) -> Object:
@@ -327,11 +327,11 @@ class Store:
         bucket.put(namespace, name, old, new)
         change = Change(revision, bucket.resource, namespace, name, old, new)
         bucket.history.append(change)
-        self._tell(bucket.told, change)
+        self._notify(bucket.listeners, change)
         return new
 
-    def _tell(self, audience: tuple[Listener, ...], change: Change) -> None:
-        for listener in audience:
+    def _notify(self, listeners: tuple[Listener, ...], change: Change) -> None:
+        for listener in listeners:
             try:
                 listener(change)
             except Exception as error:

@@ -52,7 +52,7 @@ class Watchdog:
         self.failures: dict[str, int] = {}
         #: How often each component was slow, and the longest that it took.
         self.slow: dict[str, tuple[int, float]] = {}
-        self._told: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
         #: What callbacks have taken since the clock was last on time.
         self._taken: dict[str, float] = {}
         self._lagging_in = ""
@@ -62,8 +62,8 @@ class Watchdog:
         component = component_of(callback)
         self.failures[component] = self.failures.get(component, 0) + 1
         sort = (component, type(error).__name__)
-        if sort not in self._told:
-            self._told.add(sort)
+        if sort not in self._reported:
+            self._reported.add(sort)
             _log.error("component %s failed; the others go on", component, exc_info=error)
 
     def took(self, callback: Callable[..., Any], seconds: float) -> None:

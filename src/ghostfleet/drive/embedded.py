@@ -20,7 +20,7 @@ from ghostfleet.core.errors import ApiError
 from ghostfleet.core.profile import load_profile
 from ghostfleet.core.saturation import Saturated
 from ghostfleet.core.selectors import parse_label_selector
-from ghostfleet.drive.interface import Facts, Kind, Refused, Seen
+from ghostfleet.drive.interface import ClusterInfo, Kind, Refused, Seen
 from ghostfleet.drive.playing import Joined, Sleep, play
 
 __all__ = ["Embedded"]
@@ -40,7 +40,9 @@ class Embedded:
         self._latency = load_profile(cluster.config.profile).duration("client.latency")
         self._places: dict[Kind, tuple[Resource, Version]] = {}
         config = cluster.config
-        self.facts = Facts("embedded", "virtual", VERSION, True, config.profile, config.dispatcher, made=cluster.made)
+        self.info = ClusterInfo(
+            "embedded", "virtual", VERSION, True, config.profile, config.dispatcher, made=cluster.made
+        )
 
     def now(self) -> int:
         return self._clock.now()
@@ -88,13 +90,13 @@ class Embedded:
         await self._ask(lambda place: self.cluster.api.delete_collection(*place, namespace, options, _DELETION), kind)
 
     async def saturation(self) -> Sequence[Saturated]:
-        return self.cluster.meters.told(self._clock.now())
+        return self.cluster.meters.reading(self._clock.now())
 
     def watch(self, kind: Kind, namespace: str, labels: str, seen: Seen) -> Callable[[], None]:
         resource, version = self._place(kind)
         matches = parse_label_selector(labels).matches if labels else None
 
-        def told(change: Change) -> None:
+        def on_event(change: Change) -> None:
             obj = change.new or change.old or {}
             if namespace and change.namespace != namespace:
                 return
@@ -103,7 +105,7 @@ class Embedded:
 
         for obj in self.cluster.api.list(resource, version, namespace, ListOptions(label_selector=labels)).items:
             seen(self._clock.now(), "ADDED", obj)
-        return self.cluster.store.listen(storage_key(resource), told)
+        return self.cluster.store.listen(storage_key(resource), on_event)
 
     def close(self) -> None:
         """Nothing is open."""

@@ -27,8 +27,8 @@ __all__ = [
     "PERSISTENT_VOLUME_CLAIMS",
     "PODS",
     "Cluster",
+    "ClusterInfo",
     "ConnectionFailed",
-    "Facts",
     "Kind",
     "Refused",
     "Seen",
@@ -81,7 +81,7 @@ DEPLOYMENTS = Kind("apps", "v1", "deployments")
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ClusterInfo:
     """What a cluster is, for reports and for messages."""
 
     #: Where it is: `embedded`, or its address.
@@ -106,10 +106,10 @@ class Facts:
 
 
 class Cluster(Protocol):
-    """See the module's words. `kind` objects carry their namespace in their metadata."""
+    """A cluster, embedded or real, by the verbs of its API. `kind` objects carry their namespace in their metadata."""
 
     @property
-    def facts(self) -> Facts: ...
+    def info(self) -> ClusterInfo: ...
 
     def now(self) -> int:
         """The cluster's time."""

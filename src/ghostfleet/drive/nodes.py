@@ -13,6 +13,7 @@ from typing import Any
 
 from ghostfleet.core.changes import Object
 from ghostfleet.drive.connection import Connection
+from ghostfleet.drive.devices import Driver, driver_of, publish_classes, publish_slices
 from ghostfleet.stages.nodes import FAILED_ANNOTATION, NodeShape, fake_nodes
 
 __all__ = ["add", "from_template", "mark_failed", "numbers", "remove", "scale"]
@@ -28,11 +29,15 @@ def numbers(connection: Connection, prefix: str) -> list[int]:
     return sorted(int(found[1]) for name in names if (found := pattern.match(name)))
 
 
-def add(connection: Connection, nodes: Iterable[Object], progress: Progress) -> int:
-    """Create nodes; answers how many."""
+def add(connection: Connection, nodes: Iterable[Object], progress: Progress, driver: Driver | None = None) -> int:
+    """Create nodes, and what their DRA driver publishes; answers how many."""
     count = 0
+    if driver is not None:
+        publish_classes(connection, driver)
     for node in nodes:
-        connection.create(_NODES, node)
+        made = connection.create(_NODES, node)
+        if driver is not None:
+            publish_slices(connection, driver, made)
         count += 1
         progress()
     return count
@@ -43,7 +48,8 @@ def scale(connection: Connection, shape: NodeShape, there: list[int], progress: 
     missing = shape.count - len(there)
     if missing >= 0:
         first = there[-1] + 1 if there else shape.first
-        return add(connection, fake_nodes(replace(shape, count=missing, first=first)), progress)
+        made = fake_nodes(replace(shape, count=missing, first=first))
+        return add(connection, made, progress, driver_of(shape))
     for number in there[missing:]:
         connection.delete(f"{_NODES}/{shape.prefix}{number}")
         progress()

@@ -20,7 +20,7 @@ from ghostfleet.core.clock import SECOND, WallClock
 from ghostfleet.core.saturation import Saturated
 from ghostfleet.drive.access import Access
 from ghostfleet.drive.connection import Connection
-from ghostfleet.drive.interface import Facts, Kind, Refused, Seen
+from ghostfleet.drive.interface import ClusterInfo, Kind, Refused, Seen
 from ghostfleet.drive.watching import Watcher
 
 __all__ = ["Remote"]
@@ -46,7 +46,7 @@ class Remote:
         about = _about(connection)
         self._scale = float(about.get("scale") or 1.0)
         self._clock = WallClock(self._scale, start=about.get("microseconds"))
-        self.facts = Facts(
+        self.info = ClusterInfo(
             address=access.url,
             clock="wall" if self._scale == 1.0 else f"scaled:{self._scale:g}",
             version=version,
@@ -105,7 +105,7 @@ class Remote:
         await self._do(lambda connection: connection.delete(kind.path(namespace) + _selecting(labels)))
 
     async def saturation(self) -> Sequence[Saturated] | None:
-        if not self.facts.ghostfleet:
+        if not self.info.ghostfleet:
             return None
         about = await self._do(_about)
         return [Saturated(*each) for each in about["limits"]] if "limits" in about else None
@@ -113,10 +113,10 @@ class Remote:
     def watch(self, kind: Kind, namespace: str, labels: str, seen: Seen) -> Callable[[], None]:
         loop = asyncio.get_running_loop()
 
-        def told(event: str, obj: Object) -> None:
+        def on_event(event: str, obj: Object) -> None:
             loop.call_soon_threadsafe(seen, self._clock.now(), event, obj)
 
-        watcher = Watcher(self._access, kind.path(namespace), labels, told)
+        watcher = Watcher(self._access, kind.path(namespace), labels, on_event)
         self._watchers.append(watcher)
         watcher.start()
         return watcher.stop

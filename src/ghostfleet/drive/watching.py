@@ -23,17 +23,17 @@ __all__ = ["Watcher"]
 
 _PAUSE_SECONDS = 1.0
 _GONE = 410
-Told = Callable[[str, Object], None]
+OnEvent = Callable[[str, Object], None]
 
 
 class Watcher:
     """Follows the objects of one path."""
 
-    def __init__(self, access: Access, path: str, labels: str, told: Told) -> None:
+    def __init__(self, access: Access, path: str, labels: str, on_event: OnEvent) -> None:
         self._access = access
         self._path = path
         self._labels = labels
-        self._told = told
+        self._on_event = on_event
         self._there: dict[tuple[str, str], Object] = {}
         self._revision = ""
         self._stopped = threading.Event()
@@ -98,7 +98,7 @@ class Watcher:
 
     def _tell(self, event: str, obj: Object) -> None:
         if not self._stopped.is_set():
-            self._told(event, obj)
+            self._on_event(event, obj)
 
     def _query(self, **asked: str) -> str:
         if self._labels:

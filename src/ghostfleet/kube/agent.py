@@ -12,9 +12,9 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ghostfleet.api import customs
+from ghostfleet.api import customresources
 from ghostfleet.api.builtin import load_registry
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import WallClock
 from ghostfleet.core.errors import ApiError
@@ -32,8 +32,8 @@ from ghostfleet.stages.applied import STAGES
 from ghostfleet.stages.catalogue import stage_definition
 from ghostfleet.stages.fleet import Fleet
 from ghostfleet.stages.nodes import FAKE_ANNOTATION
-from ghostfleet.stages.performing import Kind
-from ghostfleet.stages.settings import Settings
+from ghostfleet.stages.playstage import StageKind
+from ghostfleet.stages.settings import StageSettings
 
 __all__ = ["FAKE_NODES", "Agent", "Figures"]
 
@@ -58,17 +58,17 @@ class Figures:
 
 
 class Agent:
-    """See the module's words."""
+    """Plays the fake nodes of one cluster, and the pods on them."""
 
-    def __init__(self, access: Access, stages: Sequence[str] = (), settings: Settings | None = None) -> None:
-        self._settings = replace(settings or Settings(node_annotations=FAKE_NODES), leases="live")
+    def __init__(self, access: Access, stages: Sequence[str] = (), settings: StageSettings | None = None) -> None:
+        self._settings = replace(settings or StageSettings(node_annotations=FAKE_NODES), leases="live")
         self._stages = tuple(stages) or ("fast",)
         self._clock = WallClock()
         self.url = access.url
         self._client = Client(access)
         self._sender = Sender(self._client, self._warn)
         self._registry = load_registry()
-        self._registry.add(customs.resource_of(stage_definition()))
+        self._registry.add(customresources.resource_of(stage_definition()))
         self._mirror = Mirror(self._clock, self._registry, self._sender)
         self._streams = Streams(0)
         self._warned: dict[str, None] = {}
@@ -113,11 +113,11 @@ class Agent:
 
     def _fleet(self) -> Fleet:
         api = RemoteApi(self._mirror, self._registry, self._streams, self._sender)
-        recorder = Recorder(self._mirror, "kwok_controller", load_profile("kubernetes"))
+        recorder = EventRecorder(self._mirror, "kwok_controller", load_profile("kubernetes"))
         fleet = Fleet(api, self._streams, self._stages, self._settings, recorder)
-        for kind in fleet.player.kinds:
+        for kind in fleet.controller.kinds:
             self._follow(kind)
-        fleet.player.on_begin = self._follow
+        fleet.controller.on_begin = self._follow
         return fleet
 
     # -- kinds ---------------------------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class Agent:
         path = path_of(known, "")
         return Informer(self._client, self._mirror, resource, path, selectors=selectors, wanted=wanted, warn=self._warn)
 
-    def _follow(self, kind: Kind) -> None:
+    def _follow(self, kind: StageKind) -> None:
         """Mirror a kind besides nodes and pods that has stages."""
         if kind.key not in ("nodes", "pods") and self._tasks is not None:
             self._tasks.create_task(self._informer(kind.key).run())
@@ -142,7 +142,7 @@ class Agent:
     async def _look_for_kinds(self, fleet: Fleet) -> None:
         """Learn of custom resources that stages are about, once they are there."""
         while True:
-            missing = {(version.rpartition("/")[0], kind) for version, kind in fleet.player.missing}
+            missing = {(version.rpartition("/")[0], kind) for version, kind in fleet.controller.missing}
             if missing:
                 try:
                     page = await self._client.read(_DEFINITIONS)
@@ -156,7 +156,7 @@ class Agent:
 
     def _learn(self, definition: Object) -> None:
         try:
-            resource = customs.resource_of(definition)
+            resource = customresources.resource_of(definition)
         except ApiError as error:
             self._warn(f"cannot use {definition['metadata']['name']}: {error.message}")
             return

@@ -83,7 +83,7 @@ class _Line:
 
 
 class Client:
-    """See the module's words."""
+    """Requests to one API server, over as many connections as they need."""
 
     def __init__(self, access: Access) -> None:
         self._access = access

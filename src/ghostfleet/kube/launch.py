@@ -20,6 +20,7 @@ from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.drive import nodes
 from ghostfleet.drive.access import Access
 from ghostfleet.drive.connection import Connection
+from ghostfleet.drive.devices import driver_of
 from ghostfleet.drive.interface import ConnectionFailed, Refused
 from ghostfleet.kube.arguments import ArgumentError, Arguments, parse_arguments
 from ghostfleet.kube.controlplane import ControlPlane, Ports, free_ports
@@ -27,7 +28,7 @@ from ghostfleet.kube.processes import PartEnded, Processes
 from ghostfleet.kube.programs import CONTROLLERS, ETCD, KWOK, SCHEDULER, SERVER, ProgramsMissing, find_programs
 from ghostfleet.server import kubeconfig
 from ghostfleet.server.auth import new_token
-from ghostfleet.server.instances import Instance, Record
+from ghostfleet.server.instances import Instance, InstanceRecord
 from ghostfleet.server.launch import LaunchError, check, forget
 from ghostfleet.server.launchconfig import LaunchConfig
 from ghostfleet.server.tls import make_certificates
@@ -160,7 +161,7 @@ class _Run:
         version = (self._answer("/version") or {}).get("gitVersion", "")
         started = rfc3339(self._clock.now())
         self._instance.publish(
-            Record(settings.name, os.getpid(), self.url, settings.clock, started, version, settings.runtime)
+            InstanceRecord(settings.name, os.getpid(), self.url, settings.clock, started, version, settings.runtime)
         )
 
     def _start_stages(self) -> None:
@@ -175,8 +176,14 @@ class _Run:
 
     def _add_nodes(self) -> None:
         settings = self._settings
-        shape = NodeShape(count=settings.nodes, gpus=settings.gpus, gpu_product=settings.gpu_product, fake_taint=False)
-        nodes.add(self._connection, fake_nodes(shape), self._processes.check)
+        shape = NodeShape(
+            count=settings.nodes,
+            gpus=settings.gpus,
+            gpu_product=settings.gpu_product,
+            dra=settings.dra,
+            fake_taint=False,
+        )
+        nodes.add(self._connection, fake_nodes(shape), self._processes.check, driver_of(shape))
         if shape.count and "stages" not in settings.without:
             self._wait_for("the nodes", lambda: all(map(_is_ready, self._connection.items("/api/v1/nodes"))))
 

@@ -57,7 +57,7 @@ def difference(old: Object, new: Object) -> Object:
 
 
 class Mirror(Store):
-    """See the module's words."""
+    """A store that holds what a foreign cluster's watches show, and sends each write to that cluster."""
 
     def __init__(self, clock: Clock, registry: Registry, sender: Sender) -> None:
         # Nobody watches the mirror itself, so that it needs no history.
@@ -101,7 +101,7 @@ class Mirror(Store):
     def _tell_change(self, bucket: Bucket, namespace: str, name: str, old: Object | None, new: Object | None) -> None:
         self.revision += 1
         change = Change(self.revision, bucket.resource, namespace, name, old, new)
-        self._tell(bucket.told, change)
+        self._notify(bucket.listeners, change)
 
     # -- to the cluster ------------------------------------------------------------------------------------------------
 

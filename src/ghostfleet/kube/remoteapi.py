@@ -69,19 +69,19 @@ class RemoteApi(Api):
         subresource: str = "",
     ) -> tuple[Object, bool]:
         try:
-            foreseen = super().patch(
+            outcome = super().patch(
                 resource, version, namespace, name, patch_type, patch, replace(options, dry_run=True), subresource
             )
         except ApiError:
             # The cluster may see it differently, or hold what the mirror does not.
             if options.dry_run:
                 raise
-            foreseen = (self.store.find(storage_key(resource), namespace, name) or {}, False)
+            outcome = (self.store.find(storage_key(resource), namespace, name) or {}, False)
         if not options.dry_run:
             write = self._write(resource, version, namespace, name, "PATCH", patch, _MEDIA[patch_type], subresource)
             write.path += _query(options, patch_type)
             self._sender.send(write)
-        return foreseen
+        return outcome
 
     def delete(
         self, resource: Resource, version: Version, namespace: str, name: str, options: DeleteOptions

@@ -37,7 +37,7 @@ Key = tuple[str, str, str]
 
 @dataclass(slots=True)
 class Write:
-    """See the module's words."""
+    """One request about one object, and how often it was sent."""
 
     key: Key
     method: str
@@ -52,7 +52,7 @@ class Write:
 
 
 class Sender:
-    """See the module's words."""
+    """Carries writes to one API server, those about one object in their order."""
 
     def __init__(self, client: Client, warn: Callable[[str], None]) -> None:
         self._client = client

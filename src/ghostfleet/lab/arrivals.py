@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.randomness import Streams
 
-__all__ = ["Arrivals", "Rate", "Schedule", "parse_rate"]
+__all__ = ["ArrivalSchedule", "Arrivals", "Rate", "parse_rate"]
 
 _RATE = re.compile(r"(?:(poisson|steady):)?([0-9]+(?:\.[0-9]+)?)/(s|m|h)")
 _SPANS = {"s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND}
@@ -45,7 +45,7 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class ArrivalSchedule:
     """Arrivals at given times, from the earliest to the latest."""
 
     moments: tuple[int, ...]
@@ -56,7 +56,7 @@ class Schedule:
         return iter(self.moments)
 
 
-Arrivals = Rate | Schedule
+Arrivals = Rate | ArrivalSchedule
 
 
 def parse_rate(text: str) -> Rate:

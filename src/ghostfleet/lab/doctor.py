@@ -54,11 +54,11 @@ class Diagnosis:
 
 async def examine(cluster: Cluster, project: str) -> Diagnosis:
     """Look at a cluster with the eyes of a scale test."""
-    facts, found = cluster.facts, await survey(cluster)
-    whose = "ghostfleet" if facts.ghostfleet else "not ghostfleet"
+    info, found = cluster.info, await survey(cluster)
+    whose = "ghostfleet" if info.ghostfleet else "not ghostfleet"
     diagnosis = Diagnosis()
     diagnosis.findings += [
-        Finding("API", "good", f"Kubernetes {facts.version} at {facts.address} ({whose}, clock: {facts.clock})"),
+        Finding("API", "good", f"Kubernetes {info.version} at {info.address} ({whose}, clock: {info.clock})"),
         _nodes(found),
         _gpus(found),
         await _scheduler(cluster),
@@ -100,7 +100,7 @@ async def _scheduler(cluster: Cluster) -> Finding:
     placed = any(each["spec"].get("nodeName") for each in pods if _by_default_scheduler(each))
     if placed:
         return Finding("default scheduler", "good", "has placed pods")
-    if cluster.facts.ghostfleet:
+    if cluster.info.ghostfleet:
         return Finding("default scheduler", "good", "ghostfleet's own, unless it was disabled")
     return Finding("default scheduler", "noted", "not seen: no lease, and no pod that it has placed")
 
@@ -114,7 +114,7 @@ async def _project(cluster: Cluster, namespace: str) -> Finding:
         await cluster.get(NAMESPACES, "", namespace)
         return Finding("project", "good", f"namespace {namespace} is there")
     except Refused as refusal:
-        made = "submit makes it" if cluster.facts.ghostfleet else "submit makes it with --create-project"
+        made = "submit makes it" if cluster.info.ghostfleet else "submit makes it with --create-project"
         return Finding("project", "noted", f"no namespace {namespace} ({refusal.code}); {made}")
 
 
@@ -146,10 +146,10 @@ async def _rights_lacking(cluster: Cluster, kind: WorkloadType, project: str) ->
 
 
 def _question(kind: Kind, project: str) -> dict[str, object]:
-    wish = {"verb": "create", "group": kind.group, "resource": kind.plural, "namespace": f"runai-{project}"}
+    attributes = {"verb": "create", "group": kind.group, "resource": kind.plural, "namespace": f"runai-{project}"}
     return {
         "apiVersion": _REVIEW.api_version,
         "kind": _REVIEW.kind,
         "metadata": {},
-        "spec": {"resourceAttributes": wish},
+        "spec": {"resourceAttributes": attributes},
     }

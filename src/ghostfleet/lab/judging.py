@@ -46,8 +46,8 @@ def why(obj: Object) -> str:
     if outcome(obj) != "Failed":
         return ""
     status = obj["status"]
-    told = _final(status) or status
-    words = [str(told.get(key)) for key in ("reason", "message") if told.get(key)]
+    final = _final(status) or status
+    words = [str(final.get(key)) for key in ("reason", "message") if final.get(key)]
     return ": ".join(words).replace("\n", " ") or "Failed"
 
 

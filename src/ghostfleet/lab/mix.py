@@ -34,7 +34,7 @@ MOST_PODS = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class WorkloadClass:
-    """See the module's words; "" and None stand for what is not asked for."""
+    """One class of a mix; "" and None stand for what is not asked for."""
 
     name: str
     kind: WorkloadType
@@ -93,7 +93,7 @@ class Workload(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """See the module's words."""
+    """Classes of workloads that one run submits together."""
 
     classes: tuple[WorkloadClass, ...]
     arrivals: Arrivals | None = None

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from ghostfleet.core.names import is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name
 from ghostfleet.core.yamltext import sort_of
-from ghostfleet.lab.arrivals import Arrivals, Schedule, parse_rate
+from ghostfleet.lab.arrivals import Arrivals, ArrivalSchedule, parse_rate
 from ghostfleet.lab.draws import Draw, always, one_of, read_duration, uniform_in_words
 from ghostfleet.stages.distributions import parse_distribution
 
@@ -104,7 +104,7 @@ def arrivals(value: Any) -> Arrivals:
             f"expected a rate such as poisson:10/s, or a list of 1 to {_MOST_TIMES:,} times such as [0s, 90s], found "
             f"{_shown(value)}"
         )
-    return Schedule(tuple(sorted(read_duration(each) for each in value)))
+    return ArrivalSchedule(tuple(sorted(read_duration(each) for each in value)))
 
 
 # -- what is drawn ---------------------------------------------------------------------------------------------------

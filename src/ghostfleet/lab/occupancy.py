@@ -25,7 +25,7 @@ from ghostfleet.drive.interface import NODES, PODS, Cluster, Refused
 from ghostfleet.lab.survey import GPU_RESOURCES
 from ghostfleet.schedulers.framework.requests import pod_requests
 
-__all__ = ["COLUMNS", "Occupancy", "Point"]
+__all__ = ["COLUMNS", "GpuOccupancy", "Point"]
 
 _ENDS = ("Succeeded", "Failed")
 _FORBIDDEN = 403
@@ -86,8 +86,8 @@ class _Pod(NamedTuple):
     refused: bool = False
 
 
-class Occupancy:
-    """See the module's words. `owns` says whether a pod is of the run."""
+class GpuOccupancy:
+    """Counts GPUs that are there and in use, from watches. `owns` says whether a pod is of the run."""
 
     def __init__(self, cluster: Cluster, namespaces: Collection[str], owns: Callable[[Object], bool]) -> None:
         self._cluster = cluster
@@ -115,7 +115,7 @@ class Occupancy:
 
     async def start(self) -> None:
         """Watch all nodes and pods, or the run's pods where no others may be seen."""
-        if not self._cluster.facts.ghostfleet:
+        if not self._cluster.info.ghostfleet:
             self.whole = await self._may_see_all()
         self._stops.append(self._cluster.watch(NODES, "", "", self.see_node))
         for namespace in [""] if self.whole else self._namespaces:

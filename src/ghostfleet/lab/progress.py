@@ -12,7 +12,7 @@ __all__ = ["Progress", "Silent"]
 
 
 class Progress(Protocol):
-    """See the module's words."""
+    """Is told how far a piece of work has come."""
 
     def begin(self, what: str, total: int) -> None: ...
 

@@ -27,7 +27,7 @@ from ghostfleet.lab.records import MARKS
 from ghostfleet.lab.rendering import INDEX_ANNOTATION, RUN_LABEL
 from ghostfleet.lab.types import JOIN_LABELS, KindName
 
-__all__ = ["Recorder"]
+__all__ = ["TimelineRecorder"]
 
 # What has been seen of a pod.
 _CREATED, _BOUND, _RUNNING, _ENDED, _EVICTED = 1, 2, 4, 8, 16
@@ -36,8 +36,8 @@ _LINES = 1000
 _POD = KindName("v1", "Pod")
 
 
-class Recorder:
-    """See the module's words."""
+class TimelineRecorder:
+    """Marks the steps of a run's workloads as its watches show them."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Recorder:
         self._timeline = timeline
         self._since = rfc3339(cluster.now())
         #: How long after the end of a workload what went before may still be told: watches are not in step.
-        self._late = 0 if cluster.facts.clock == "virtual" else SECOND
+        self._late = 0 if cluster.info.clock == "virtual" else SECOND
         self._rows: dict[str, int] = {}
         self._names: list[str] = []
         self._marks = {mark: array("q") for mark in MARKS}

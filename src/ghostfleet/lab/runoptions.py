@@ -16,7 +16,7 @@ __all__ = ["RunOptions"]
 
 @dataclass(slots=True)
 class RunOptions:
-    """See the module's words."""
+    """What `submit` and `scale-test` are asked for; each field is a flag."""
 
     #: How many workloads; each command has an option of its own for it.
     count: int

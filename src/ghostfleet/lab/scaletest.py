@@ -17,10 +17,10 @@ from ghostfleet.core.saturation import Saturated, saturated_since
 from ghostfleet.drive.interface import Cluster
 from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.mix import Workload
-from ghostfleet.lab.occupancy import Occupancy
+from ghostfleet.lab.occupancy import GpuOccupancy
 from ghostfleet.lab.plan import Plan
 from ghostfleet.lab.progress import Progress
-from ghostfleet.lab.recorder import Recorder
+from ghostfleet.lab.recorder import TimelineRecorder
 from ghostfleet.lab.records import Run
 from ghostfleet.lab.sample import Sampled, sample
 from ghostfleet.lab.submit import Submitter
@@ -115,11 +115,11 @@ async def follow(cluster: Cluster, directory: RunDirectory, run: Run, progress: 
 @asynccontextmanager
 async def _recording(
     cluster: Cluster, directory: RunDirectory, run: Run, workloads: Sequence[Workload]
-) -> AsyncIterator[Recorder]:
+) -> AsyncIterator[TimelineRecorder]:
     """Record the steps of a run's workloads and the use of the cluster's GPUs, and write both down."""
     timeline = directory.timeline()
-    recorder = Recorder(cluster, run.run, workloads, timeline)
-    occupancy = Occupancy(cluster, {each.namespace for each in workloads}, recorder.owns)
+    recorder = TimelineRecorder(cluster, run.run, workloads, timeline)
+    occupancy = GpuOccupancy(cluster, {each.namespace for each in workloads}, recorder.owns)
     try:
         await recorder.start(claims=run.pvc)
         await occupancy.start()
@@ -140,7 +140,7 @@ async def _limits(cluster: Cluster, before: Sequence[Saturated] | None) -> list[
     return [each.written() for each in saturated_since(before, after)]
 
 
-async def _wait(cluster: Cluster, recorder: Recorder, count: int, progress: Progress, patience: int) -> bool:
+async def _wait(cluster: Cluster, recorder: TimelineRecorder, count: int, progress: Progress, patience: int) -> bool:
     """Let time pass until all workloads are where they stay; false when nothing changed for too long."""
     progress.begin("waiting for workloads to end or to stay", count)
     began = cluster.now()
@@ -154,5 +154,5 @@ async def _wait(cluster: Cluster, recorder: Recorder, count: int, progress: Prog
     return True
 
 
-def _note(recorder: Recorder) -> str:
+def _note(recorder: TimelineRecorder) -> str:
     return f"{recorder.seen} seen, {recorder.running} running, {recorder.finished} ended"

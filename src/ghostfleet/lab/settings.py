@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ghostfleet.lab.errors import LabError
 
-__all__ = ["FILE_NAME", "PREFIX", "Given", "Settings", "read_settings", "settings_files"]
+__all__ = ["FILE_NAME", "PREFIX", "Given", "UserSettings", "read_settings", "settings_files"]
 
 FILE_NAME = "ghostfleet.toml"
 PREFIX = "GHOSTFLEET_"
@@ -36,7 +36,7 @@ class Given(NamedTuple):
     source: str
 
 
-class Settings:
+class UserSettings:
     """What is set for each command."""
 
     def __init__(self) -> None:
@@ -59,9 +59,9 @@ def settings_files(environment: Mapping[str, str], directory: Path) -> list[Path
     return [path for path in (base / "ghostfleet" / FILE_NAME, directory / FILE_NAME) if path.is_file()]
 
 
-def read_settings(files: list[Path], environment: Mapping[str, str], options: Options) -> Settings:
+def read_settings(files: list[Path], environment: Mapping[str, str], options: Options) -> UserSettings:
     """All settings; a LabError for a file that cannot be read or a setting that is not known."""
-    settings = Settings()
+    settings = UserSettings()
     for file in files:
         _read_file(file, options, settings)
     known = set()
@@ -89,7 +89,7 @@ def _variables(command: Command, option: str) -> tuple[str, str]:
     return PREFIX + option.replace("-", "_").upper(), PREFIX + words
 
 
-def _read_file(file: Path, options: Options, settings: Settings) -> None:
+def _read_file(file: Path, options: Options, settings: UserSettings) -> None:
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
@@ -109,7 +109,9 @@ def _read_file(file: Path, options: Options, settings: Settings) -> None:
             _read_table(file, (key.replace("_", "-"),), value, options, settings)
 
 
-def _read_table(file: Path, command: Command, table: Mapping[str, Any], options: Options, settings: Settings) -> None:
+def _read_table(
+    file: Path, command: Command, table: Mapping[str, Any], options: Options, settings: UserSettings
+) -> None:
     if not any(each[: len(command)] == command for each in options):
         known = ", ".join(sorted({each[0] for each in options}))
         raise LabError(f"{file}: [{'.'.join(command)}] is no command; known are {known}")

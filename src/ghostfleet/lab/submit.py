@@ -56,7 +56,7 @@ class Submitter:
         self._submissions = [each for each in directory.submissions() if not each.error]
         self._fresh = not self._submissions
         self._written = 0
-        self._may_create = create_project or cluster.facts.ghostfleet
+        self._may_create = create_project or cluster.info.ghostfleet
         #: Workloads that the cluster has refused.
         self.failed = 0
 

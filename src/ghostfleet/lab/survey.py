@@ -30,17 +30,17 @@ class Survey:
 
     def written(self, cluster: Cluster) -> dict[str, Any]:
         """The survey as it stands in the record of a run."""
-        facts = cluster.facts
+        info = cluster.info
         return {
-            "address": facts.address,
-            "clock": facts.clock,
-            "version": facts.version,
-            "profile": facts.profile,
-            **facts.made,
+            "address": info.address,
+            "clock": info.clock,
+            "version": info.version,
+            "profile": info.profile,
+            **info.made,
             "nodes": self.nodes,
             "gpus": self.gpus,
             "gpuProducts": dict(sorted(self.products.items())),
-            **({"uid": facts.uid, "kubeconfig": facts.kubeconfig, "context": facts.context} if facts.uid else {}),
+            **({"uid": info.uid, "kubeconfig": info.kubeconfig, "context": info.context} if info.uid else {}),
         }
 
 

@@ -19,7 +19,7 @@ from ghostfleet.core.changes import Object
 from ghostfleet.core.manifests import ManifestError, load_documents
 from ghostfleet.lab.errors import LabError
 
-__all__ = ["PLACEHOLDERS", "Render", "Template", "Values", "compiled", "load_template", "placeholder"]
+__all__ = ["PLACEHOLDERS", "ManifestTemplate", "Render", "Values", "compiled", "load_template", "placeholder"]
 
 #: The placeholders that exist, and what they stand for.
 PLACEHOLDERS = {
@@ -51,7 +51,7 @@ _MOST_VALUES = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class ManifestTemplate:
     """One object with placeholders."""
 
     source: str
@@ -81,7 +81,7 @@ def compiled(tree: Object) -> Render:
     return _compiled(tree)
 
 
-def load_template(path: Path, source: str = "") -> Template:
+def load_template(path: Path, source: str = "") -> ManifestTemplate:
     """The template in a file; a LabError that names file and line when it cannot be used."""
     source = source or str(path)
     try:
@@ -103,7 +103,7 @@ def load_template(path: Path, source: str = "") -> Template:
         raise LabError(f"{source}: line {documents[0].line}: expected an object with apiVersion and kind")
     if not isinstance(tree.get("metadata") or {}, dict):
         raise LabError(f"{source}: metadata: expected an object")
-    return Template(source, api_version, kind, tree)
+    return ManifestTemplate(source, api_version, kind, tree)
 
 
 def _disguised(text: str) -> str:

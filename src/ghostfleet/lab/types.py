@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from ghostfleet.lab.errors import LabError
-from ghostfleet.lab.templates import Template, load_template
+from ghostfleet.lab.templates import ManifestTemplate, load_template
 
 __all__ = ["JOIN_LABELS", "KindName", "WorkloadType", "chosen_type", "type_names", "workload_type"]
 
@@ -33,11 +33,11 @@ class KindName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WorkloadType:
-    """See the module's words."""
+    """One type of workload, as the data file describes it."""
 
     name: str
     about: str
-    template: Template
+    template: ManifestTemplate
     job: KindName | None = None
     pod_group: KindName | None = None
     pods_always: int = 0
@@ -97,7 +97,7 @@ def _types() -> dict[str, dict[str, Any]]:
     return read
 
 
-def _made(name: str, data: dict[str, Any], template: Template) -> WorkloadType:
+def _made(name: str, data: dict[str, Any], template: ManifestTemplate) -> WorkloadType:
     pod_specs = data["podSpecs"]
     return WorkloadType(
         name,

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from ghostfleet.drive.access import Access
-from ghostfleet.drive.interface import ConnectionFailed, Facts
+from ghostfleet.drive.interface import ClusterInfo, ConnectionFailed
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.records import Run
 
@@ -38,12 +38,12 @@ def access_of(run: Run) -> Access | None:
         ) from None
 
 
-def check_is_there(run: Run, facts: Facts) -> None:
+def check_is_there(run: Run, info: ClusterInfo) -> None:
     """Raise a LabError when a cluster is not the one that the run was submitted to."""
     known = run.cluster.get("uid")
-    if known and facts.uid and known != facts.uid:
+    if known and info.uid and known != info.uid:
         raise LabError(
-            f"run {run.run} was submitted to {_described(run)}, but {facts.address} is another cluster, or one that "
+            f"run {run.run} was submitted to {_described(run)}, but {info.address} is another cluster, or one that "
             "was started anew; nothing of the run is there"
         )
 

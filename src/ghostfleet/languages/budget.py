@@ -141,7 +141,7 @@ class Strikes:
             self.what += f" {shortened(source)!r}"
         self._count = 0
 
-    def told(self, error: BudgetExceeded | RecursionError) -> BudgetExceeded:
+    def counted(self, error: BudgetExceeded | RecursionError) -> BudgetExceeded:
         """The error that names the place."""
         if self.out:
             return self._refusal

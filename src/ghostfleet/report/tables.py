@@ -18,8 +18,8 @@ _MOST_LIMITS = 3
 
 def summary_lines(summary: Summary) -> list[str]:
     """Lines for a terminal."""
-    told = [*_usage(summary), *_limits(summary), *_accounts(summary.counts), *summary.notes]
-    return [*_phases(summary), "", *_classes(summary.classes), *told]
+    notes = [*_usage(summary), *_limits(summary), *_accounts(summary.counts), *summary.notes]
+    return [*_phases(summary), "", *_classes(summary.classes), *notes]
 
 
 def _phases(summary: Summary) -> list[str]:

@@ -161,15 +161,15 @@ def _share(part: float, whole: float) -> float:
 
 def recorded_usage(series: Sequence[Mapping[str, Any]]) -> Usage | None:
     """What recorders saw, one after the other; None when none did."""
-    told = [each for each in series if each.get("time")]
-    if not told:
+    timed = [each for each in series if each.get("time")]
+    if not timed:
         return None
     try:
         columns = {
-            name: np.concatenate([np.asarray(each[name], dtype=np.float64) for each in told]) for name in COLUMNS
+            name: np.concatenate([np.asarray(each[name], dtype=np.float64) for each in timed]) for name in COLUMNS
         }
-        spans = np.concatenate([np.diff(each["time"], append=each["time"][-1]) for each in told]) / MICRO
-        request = max(int(each["request"]) for each in told)
+        spans = np.concatenate([np.diff(each["time"], append=each["time"][-1]) for each in timed]) / MICRO
+        request = max(int(each["request"]) for each in timed)
     except (KeyError, ValueError, TypeError) as error:
         raise LabError(f"gpus.jsonl does not tell how GPUs were used: {error!r}") from None
     return Usage(columns.pop("time") / MICRO, columns, spans, recorded=True, request=request)

@@ -43,7 +43,7 @@ def held_up(run: Run | None, usage: Usage | None) -> list[HeldUp]:
     return sorted(found, key=lambda each: -each.seconds)
 
 
-def _limit(told: dict[str, Any]) -> HeldUp:
-    waits = int(told.get("waits") or 0)
+def _limit(limit: dict[str, Any]) -> HeldUp:
+    waits = int(limit.get("waits") or 0)
     detail = f"{count_of(waits, 'request')} had to wait" if waits else ""
-    return HeldUp(str(told["component"]), str(told["limit"]), float(told["seconds"]), detail)
+    return HeldUp(str(limit["component"]), str(limit["limit"]), float(limit["seconds"]), detail)

@@ -1,6 +1,6 @@
 """`/ghostfleet`: what no other API server has, for our own tools.
 
-The *time* of the cluster and its *gait* let a client tell cluster time when the clock is scaled; the profile says how
+The *time* of the cluster and its *mode* let a client tell cluster time when the clock is scaled; the profile says how
 fast the cluster's components are modelled, and the dispatcher which one stands in front of the scheduler. What else
 makes the cluster what it is stands beside them, and how long each modelled limit held something up. A server without
 this path is not ours.

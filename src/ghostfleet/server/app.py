@@ -28,7 +28,7 @@ from ghostfleet.server.requests import ClientGone, Intake, Receive, Request, Sco
 from ghostfleet.server.resources import Resources, no_such_resource, verb_of
 from ghostfleet.server.responses import Answer, error_answer, page_not_found, send_answer
 from ghostfleet.server.reviews import Reviews
-from ghostfleet.server.streams import Stream, Streams
+from ghostfleet.server.streams import Stream, WatchStreams
 
 __all__ = ["App"]
 
@@ -57,7 +57,7 @@ class App:
         self._about = about or dict
         self._anonymous = anonymous
         self._authenticator = authenticator
-        self.streams = Streams()
+        self.streams = WatchStreams()
         self._counters = Counters()
         self._intake = Intake()
         self._documents = Documents(api.registry)

@@ -30,7 +30,7 @@ class Call:
         """The form that the client accepts; of built-in kinds the router has a word in it."""
         accept, custom = self.request.accept, self.resource.custom
         if not custom:
-            check_route(accept)
+            check_route(accept, listing=self.request.method == "GET" and not self.target.name)
         return negotiate(accept, stream=stream, custom=custom)
 
     def form(self) -> Form:

@@ -17,7 +17,7 @@ from ghostfleet.core.errors import not_acceptable
 from ghostfleet.server import gnostic
 from ghostfleet.server.discovery import Discovery, aggregated_version
 from ghostfleet.server.health import PATHS
-from ghostfleet.server.negotiation import JSON, PROTOBUF, YAML, Form, check_route, clauses, negotiate_plain
+from ghostfleet.server.negotiation import JSON, Form, check_route, clauses, negotiate_plain
 from ghostfleet.server.openapi import OpenApi
 from ghostfleet.server.requests import Request
 from ghostfleet.server.responses import Answer, object_answer, page_not_found
@@ -78,7 +78,7 @@ class Documents:
     def _resources(self, request: Request, group: str, version: str) -> Answer | None:
         known = self.discovery.groups.get(group)
         if known is not None and not known.custom:
-            check_route(request.accept, (JSON, YAML, PROTOBUF))
+            check_route(request.accept)
         return self._found(request, self.discovery.resources(group, version))
 
     def _aggregated(self, request: Request, *, core: bool) -> Answer | None:

@@ -21,7 +21,7 @@ import orjson
 
 from ghostfleet.server.secretfile import write_secret
 
-__all__ = ["Instance", "InstanceError", "Record", "instances", "state_directory"]
+__all__ = ["Instance", "InstanceError", "InstanceRecord", "instances", "state_directory"]
 
 #: What a process that claims a cluster finds there and goes on to use.
 _KEPT = frozenset(("lock", "log"))
@@ -33,7 +33,7 @@ class InstanceError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class InstanceRecord:
     """What a running cluster says of itself."""
 
     name: str
@@ -99,7 +99,7 @@ class Instance:
             self._lock.close()
             self._lock = None
 
-    def publish(self, record: Record) -> None:
+    def publish(self, record: InstanceRecord) -> None:
         """Tell others that the cluster is ready."""
         write_secret(self.directory / "record.json", orjson.dumps(asdict(record)))
 
@@ -136,13 +136,13 @@ class Instance:
             return False
         return False
 
-    def record(self) -> Record | None:
+    def record(self) -> InstanceRecord | None:
         """The record, once the cluster is ready; None when there is none (yet)."""
         path = self.directory / "record.json"
         try:
             read = orjson.loads(path.read_bytes())
-            known = {each.name for each in fields(Record)}
-            return Record(**{key: value for key, value in read.items() if key in known})
+            known = {each.name for each in fields(InstanceRecord)}
+            return InstanceRecord(**{key: value for key, value in read.items() if key in known})
         except FileNotFoundError:
             return None
         except (OSError, ValueError, AttributeError, TypeError) as error:

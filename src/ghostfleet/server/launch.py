@@ -25,7 +25,7 @@ from ghostfleet.core.flags import flags_of
 from ghostfleet.core.names import is_dns1123_label
 from ghostfleet.core.profile import profile_names
 from ghostfleet.core.timestamps import rfc3339
-from ghostfleet.server.instances import Instance, InstanceError, Record
+from ghostfleet.server.instances import Instance, InstanceError, InstanceRecord
 from ghostfleet.server.launchconfig import LaunchConfig, Runtime
 from ghostfleet.stages.commands import COMMANDS
 
@@ -72,9 +72,20 @@ def check(settings: LaunchConfig) -> WallClock:
         raise LaunchError(f"--commands {settings.commands}: expected one of {', '.join(COMMANDS)}")
     if settings.profile not in profile_names():
         raise LaunchError(f"--profile {settings.profile}: expected one of {', '.join(profile_names())}")
+    if settings.dra:
+        _check_driver(settings.dra)
     if settings.dispatcher:
         _check_dispatcher(settings.dispatcher)
     return clock
+
+
+def _check_driver(profile: str) -> None:
+    from ghostfleet.stages.dradrivers import find_profile
+
+    try:
+        find_profile(profile).classes()
+    except ValueError as error:
+        raise LaunchError(f"--dra: {error}") from None
 
 
 def _check_dispatcher(dispatcher: str) -> None:
@@ -158,7 +169,7 @@ def _run(settings: LaunchConfig, instance: Instance, clock: WallClock, on_ready:
     def ready(url: str) -> None:
         relax_collector()
         started = rfc3339(clock.now())
-        instance.publish(Record(settings.name, os.getpid(), url, settings.clock, started, VERSION))
+        instance.publish(InstanceRecord(settings.name, os.getpid(), url, settings.clock, started, VERSION))
         on_ready()
 
     server.run(ready)

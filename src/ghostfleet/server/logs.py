@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ghostfleet.core.changes import Event, Object
 from ghostfleet.core.watch import Watch
 from ghostfleet.server.responses import Answer
-from ghostfleet.server.streams import Stream, Streams
+from ghostfleet.server.streams import Stream, WatchStreams
 
 __all__ = ["LogStream", "log_answer"]
 
@@ -29,7 +29,7 @@ class LogStream(Stream):
 
     media = _MEDIA
 
-    def __init__(self, streams: Streams, watch: Watch, pod: Object, read: Callable[[], str], shown: str) -> None:
+    def __init__(self, streams: WatchStreams, watch: Watch, pod: Object, read: Callable[[], str], shown: str) -> None:
         """`shown` is how much of the log the client wants at first."""
         super().__init__(streams, watch, _FOREVER)
         self._read = read

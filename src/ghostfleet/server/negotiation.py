@@ -158,9 +158,10 @@ def _converted(parameters: dict[str, str], media: str) -> Form | None:
     return Form(media, conversion, version, pretty)
 
 
-def check_route(accept: str, offered: tuple[str, ...] = (*_ALL, *_STREAMS)) -> None:
-    """Refuse a request that does not get past the router."""
+def check_route(accept: str, *, listing: bool = False) -> None:
+    """Refuse a request that does not get past the router; only where lists are there are streams too."""
     if accept and accept != JSON and not _remembered(_is_routed, accept):
+        offered = (*_ALL, *_STREAMS) if listing else _ALL
         message = f"406: Not Acceptable\n\nAvailable representations: {', '.join(offered)}"
         raise ApiError(406, "NotAcceptable", message, {})
 

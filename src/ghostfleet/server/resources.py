@@ -28,7 +28,7 @@ from ghostfleet.server.queries import check_timeout, delete_options, listing, lo
 from ghostfleet.server.requests import Request
 from ghostfleet.server.responses import Answer, error_answer, object_answer, page_not_found, warning
 from ghostfleet.server.reviews import Reviews
-from ghostfleet.server.streams import Stream, Streams
+from ghostfleet.server.streams import Stream, WatchStreams
 from ghostfleet.server.tables import include_object_of
 from ghostfleet.server.watching import Lines, WatchStream
 
@@ -74,7 +74,7 @@ def _asks_to_watch(request: Request) -> bool:
 class Resources:
     """Serves all resources of an API."""
 
-    def __init__(self, api: Api, reviews: Reviews, streams: Streams) -> None:
+    def __init__(self, api: Api, reviews: Reviews, streams: WatchStreams) -> None:
         self._api = api
         self._reviews = reviews
         self._streams = streams

@@ -21,7 +21,7 @@ from ghostfleet.core.errors import expired
 from ghostfleet.core.watch import Watch
 from ghostfleet.server.requests import Message, Receive, Send
 
-__all__ = ["Stream", "Streams"]
+__all__ = ["Stream", "WatchStreams"]
 
 _BOOKMARK_SECONDS = 60.0
 #: Bytes rendered at a time: more would keep the loop from others, and fill the memory if many clients do not read.
@@ -32,7 +32,7 @@ _PRESENT_LIMIT = 16_000_000
 _LONGEST_PAUSE = 0.05
 
 
-class Streams:
+class WatchStreams:
     """All open streams of a server."""
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ class Stream(ABC):
     #: sent before the first line, besides those that every answer has
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
-    def __init__(self, streams: Streams, watch: Watch, timeout: float) -> None:
+    def __init__(self, streams: WatchStreams, watch: Watch, timeout: float) -> None:
         self.watch = watch
         self._streams = streams
         self._timeout = timeout

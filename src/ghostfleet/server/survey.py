@@ -12,7 +12,7 @@ import orjson
 import yaml
 
 from ghostfleet.server.health import CLOCK, COMPONENTS
-from ghostfleet.server.instances import Instance, Record
+from ghostfleet.server.instances import Instance, InstanceRecord
 
 __all__ = ["SurveyError", "survey"]
 
@@ -24,7 +24,7 @@ class SurveyError(Exception):
     """The cluster does not answer as it should."""
 
 
-def survey(instance: Instance, record: Record) -> dict[str, Any]:
+def survey(instance: Instance, record: InstanceRecord) -> dict[str, Any]:
     """Facts about a running cluster, in the order in which a person wants them."""
     asked = _Client(instance, record)
     facts: dict[str, Any] = {
@@ -55,7 +55,7 @@ def _state(readiness: str) -> str:
 class _Client:
     """Just enough of a client for a survey."""
 
-    def __init__(self, instance: Instance, record: Record) -> None:
+    def __init__(self, instance: Instance, record: InstanceRecord) -> None:
         try:
             config = yaml.safe_load(instance.kubeconfig.read_text())
             self._token = config["users"][0]["user"]["token"]

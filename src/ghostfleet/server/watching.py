@@ -21,7 +21,7 @@ from ghostfleet.core.watch import Watch
 from ghostfleet.server.negotiation import JSON, PROTOBUF, Form
 from ghostfleet.server.protoanswers import Messages, encode_object
 from ghostfleet.server.protoencoding import frame
-from ghostfleet.server.streams import Stream, Streams
+from ghostfleet.server.streams import Stream, WatchStreams
 from ghostfleet.server.tables import IncludeObject, table
 
 __all__ = ["Lines", "WatchStream"]
@@ -118,7 +118,7 @@ class WatchStream(Stream):
 
     def __init__(
         self,
-        streams: Streams,
+        streams: WatchStreams,
         watch: Watch,
         timeout: float,
         lines: Lines,

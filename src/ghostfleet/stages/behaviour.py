@@ -33,7 +33,7 @@ _ENDINGS = Path(__file__).parent / "data" / "endings"
 
 
 class Behaviour:
-    """See the module's words."""
+    """Startup time, run time and failure of pods, as their annotations or those of their Job say."""
 
     def __init__(self, store: Store, seed: int | str, warn: Warn, *, commands: Commands = "ignored") -> None:
         self._jobs = store.bucket("jobs.batch").find
@@ -51,15 +51,15 @@ class Behaviour:
                 return None
         elif transition.stage.phase not in ("Running", "Succeeded"):
             return transition
-        wishes = self._wishes(pod) or {}
-        if not wishes and not self._heeds:
+        annotations = self._annotations(pod) or {}
+        if not annotations and not self._heeds:
             return transition
         if transition is not None and transition.stage.phase == "Running":
-            span = self._span(pod, wishes, STARTUP)
+            span = self._span(pod, annotations, STARTUP)
             if span is None and self._plays:
                 span = self._preparing(pod, transition)
             return transition if span is None else Transition(transition.stage, span)
-        span = self._span(pod, wishes, DURATION)
+        span = self._span(pod, annotations, DURATION)
         if span is None and self._heeds:
             span = self._time_of(pod)
             if span == ENDLESS:
@@ -69,14 +69,14 @@ class Behaviour:
         if transition is None and span is None:
             return None
         stage = transition.stage if transition is not None else self._ends["Succeeded"]
-        if self._fails(pod, wishes):
+        if self._fails(pod, annotations):
             stage = self._ends["Failed"]
         if span is None:
             assert transition is not None
             return Transition(stage, transition.delay)
         return Transition(stage, span - _running_for(pod, now))
 
-    def _wishes(self, pod: Object) -> dict[str, str] | None:
+    def _annotations(self, pod: Object) -> dict[str, str] | None:
         """The annotations that matter, of the pod and of its Job; those of the pod count more."""
         found: dict[str, str] | None = None
         metadata = pod["metadata"]
@@ -90,8 +90,8 @@ class Behaviour:
             return {**found, **own} if found else own
         return found
 
-    def _span(self, pod: Object, wishes: dict[str, str], annotation: str) -> int | None:
-        text = wishes.get(annotation)
+    def _span(self, pod: Object, annotations: dict[str, str], annotation: str) -> int | None:
+        text = annotations.get(annotation)
         if text is None:
             return None
         try:
@@ -101,8 +101,8 @@ class Behaviour:
             return None
         return distribution(chance(self._seed, annotation, pod["metadata"]["uid"]))
 
-    def _fails(self, pod: Object, wishes: dict[str, str]) -> bool:
-        text = wishes.get(FAILURE)
+    def _fails(self, pod: Object, annotations: dict[str, str]) -> bool:
+        text = annotations.get(FAILURE)
         if text is None:
             return False
         try:

@@ -1,10 +1,11 @@
 """Contention: work that the pods of one node share.
 
 A stage may say, by the annotation `ghostfleet.dev/contended-work: 1s`, that after its delay each pod needs so much of
-its node's work. A node has a number of *hands*, one unless `ghostfleet.dev/contended-hands` says more; each pod is
-served by one hand at most, and when more pods than hands need work, they share it evenly, so that all of them take
-longer. That is what a kubelet and a container runtime do to containers that start together, and what KWOK's fixed
-delays leave out. A node's *service* is how much work each of its pods has had since the node had none to do.
+its node's work. A node does so many pieces of work at once as its *concurrency* is, which is one unless
+`ghostfleet.dev/contended-concurrency` says more; when more pods than that need work, they share it evenly, so that all
+of them take longer. That is what a kubelet and a container runtime do to containers that start together, and what
+KWOK's fixed delays leave out. A node's *service* is how much work each of its pods has had since the node had none to
+do.
 """
 
 from __future__ import annotations
@@ -15,31 +16,31 @@ from typing import Generic, TypeVar
 
 from ghostfleet.core.clock import Clock, Handle
 from ghostfleet.core.saturation import Meter
-from ghostfleet.stages.performing import Job
+from ghostfleet.stages.playstage import StageJob
 from ghostfleet.stages.stage import Work
 
 __all__ = ["Contention"]
 
-Working = TypeVar("Working", bound=Job)
+Working = TypeVar("Working", bound=StageJob)
 
 
 class _Node(Generic[Working]):
     """One node: who needs its work, by the service at which each has had enough."""
 
-    __slots__ = ("crowded", "handle", "hands", "served", "since", "working")
+    __slots__ = ("concurrency", "crowded", "handle", "served", "since", "working")
 
-    def __init__(self, hands: int) -> None:
-        self.hands = hands
+    def __init__(self, concurrency: int) -> None:
+        self.concurrency = concurrency
         self.served = 0.0
         self.since = 0
         self.working: list[tuple[float, int, Working]] = []
         self.handle: Handle | None = None
-        #: Whether more pods than hands need work.
+        #: Whether more pods need work than are served at once.
         self.crowded = False
 
     def share(self) -> float:
         """How much of a hand each pod has."""
-        return min(1.0, self.hands / len(self.working))
+        return min(1.0, self.concurrency / len(self.working))
 
     def serve(self, now: int) -> None:
         if self.working:
@@ -62,7 +63,7 @@ class Contention(Generic[Working]):
         """A job needs work of a node."""
         place = self._nodes.get(node)
         if place is None:
-            place = self._nodes[node] = _Node(work.hands)
+            place = self._nodes[node] = _Node(work.concurrency)
         place.serve(self._clock.now())
         self._sequence += 1
         heapq.heappush(place.working, (place.served + work.microseconds, self._sequence, job))
@@ -73,7 +74,7 @@ class Contention(Generic[Working]):
         if place.handle is not None:
             place.handle.cancel()
             place.handle = None
-        if place.crowded is not (len(place.working) > place.hands):
+        if place.crowded is not (len(place.working) > place.concurrency):
             place.crowded = not place.crowded
             (self.meter.begin if place.crowded else self.meter.end)(self._clock.now())
         if not place.working:

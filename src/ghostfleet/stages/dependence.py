@@ -7,7 +7,7 @@ value itself. So the outcome for two objects is the same if all that matters is,
 is only *printed* is told apart: another value would come out in its place.
 
 The time and the addresses of nodes and pods differ from object to object; they are *volatile*. As long as a template
-only prints them they can be put into a finished outcome; one that looks into them cannot be foreseen.
+only prints them they can be put into a finished outcome; one that looks into them cannot be cached.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Dependence(NamedTuple):
 
 
 def dependence_of(templates: dict[str, tuple[Part, ...]]) -> Dependence | None:
-    """What a parsed text depends on; None if that cannot be foreseen."""
+    """What a parsed text depends on; None if that cannot be found out."""
     tracer = _Tracer(templates)
     try:
         tracer.parts(templates[""], frozenset([()]))

@@ -1,9 +1,9 @@
-"""The fleet: fake nodes, and pods that live on them by their stages.
+"""The fleet, as kwok-controller: fake nodes, and pods that live on them by their stages.
 
-This puts the parts together: stages from the catalogue and those applied to the cluster, the player, leases, addresses
-and capacity. `Fleet(api, streams)` plays the set `fast`. If the stages say nothing about nodes, nodes are played by the
-set `fast` all the same, for without nodes there is nothing to be played. What goes wrong on the way, and what KWOK
-would keep silent about, is told once to the log and kept in `problems`.
+This puts the parts together: stages from the catalogue and those applied to the cluster, the stage controller, leases,
+addresses and capacity. `Fleet(api, streams)` plays the set `fast`. If the stages say nothing about nodes, nodes are
+played by the set `fast` all the same, for without nodes there is nothing to be played. What goes wrong on the way, and
+what KWOK would keep silent about, is told once to the log and kept in `problems`.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from ghostfleet.stages.applied import AppliedStages
 from ghostfleet.stages.behaviour import Behaviour
 from ghostfleet.stages.capacity import Capacity
 from ghostfleet.stages.catalogue import StageSet, join, load_stages
+from ghostfleet.stages.claims import PreparedClaims
+from ghostfleet.stages.controller import StageController
 from ghostfleet.stages.devices import Devices
+from ghostfleet.stages.funcmap import FuncMap
 from ghostfleet.stages.leases import Leases
-from ghostfleet.stages.performing import Performer, Recorder
-from ghostfleet.stages.player import Player
+from ghostfleet.stages.playstage import EventSink, StageRunner
 from ghostfleet.stages.pods import NodeRules, PodRules
 from ghostfleet.stages.readiness import Readiness
-from ghostfleet.stages.settings import Settings
+from ghostfleet.stages.settings import StageSettings
 from ghostfleet.stages.stage import Stage
-from ghostfleet.stages.templating import Surroundings
 
 __all__ = ["Fleet"]
 
@@ -39,17 +40,17 @@ _log = logging.getLogger(__name__)
 
 
 class Fleet:
-    """See the module's words."""
+    """The stage controllers of one cluster, with the leases, addresses and capacity of its fake nodes."""
 
     def __init__(
         self,
         api: Api,
         streams: Streams,
         stages: StageSet | str | Path | Iterable[str | Path] = "fast",
-        settings: Settings | None = None,
-        recorder: Recorder | None = None,
+        settings: StageSettings | None = None,
+        recorder: EventSink | None = None,
     ) -> None:
-        self.settings = settings = settings or Settings()
+        self.settings = settings = settings or StageSettings()
         #: what went wrong, or may surprise, each once
         self.problems: dict[str, None] = {}
         store, clock = api.store, api.clock
@@ -59,16 +60,17 @@ class Fleet:
         capacity = Capacity()
         self._nodes = NodeRules(store, settings, self.leases, self._addresses, capacity)
         Devices(store)
-        surroundings = Surroundings(clock, self._addresses, self._nodes.node, f"v{settings.compatibility}.0")
+        funcmap = FuncMap(clock, self._addresses, self._nodes.node, f"v{settings.compatibility}.0")
         behaviour = Behaviour(store, streams.seed, self._warn, commands=settings.commands)
-        self._pods = PodRules(store, settings, self._nodes, self._addresses, capacity, behaviour, recorder)
+        claims = PreparedClaims(store, self._look_at_pod, recorder)
+        self._pods = PodRules(store, settings, self._nodes, self._addresses, capacity, behaviour, claims, recorder)
         Readiness(store, self._pods.may_play)
-        performer = Performer(api, surroundings, recorder)
+        runner = StageRunner(api, funcmap, recorder)
         rng = streams.stream("stages")
-        self.player = Player(api, performer, rng, self._warn, reevaluate=settings.reevaluate)
-        self._nodes.player = self.player
-        self.player.set_rules("v1", "Node", self._nodes)
-        self.player.set_rules("v1", "Pod", self._pods)
+        self.controller = StageController(api, runner, rng, self._warn, reevaluate=settings.reevaluate)
+        self._nodes.controller = self.controller
+        self.controller.set_rules("v1", "Node", self._nodes)
+        self.controller.set_rules("v1", "Pod", self._pods)
         for node in store.list("nodes"):
             self._nodes.adopt(node)
         for pod in store.list("pods"):
@@ -76,7 +78,7 @@ class Fleet:
         self._loaded = self._complete(stages)
         self._applied: list[Stage] = []
         self._running = True
-        self.player.set_stages(self._loaded)
+        self.controller.set_stages(self._loaded)
         AppliedStages(store, settings.compatibility, self._warn, self._apply)
 
     @property
@@ -113,12 +115,15 @@ class Fleet:
             chosen = [stage for stage in chosen if not stage.name.startswith(_HEARTBEAT)]
         return chosen
 
+    def _look_at_pod(self, namespace: str, name: str) -> None:
+        self.controller.note("v1", "Pod", namespace, name)
+
     def _apply(self, applied: list[Stage]) -> None:
         self._applied = applied
         self._set_stages()
 
     def _set_stages(self) -> None:
-        self.player.set_stages(join([*self._loaded, *self._applied]) if self._running else ())
+        self.controller.set_stages(join([*self._loaded, *self._applied]) if self._running else ())
 
     def _warn(self, message: str) -> None:
         if message not in self.problems and len(self.problems) < _MOST_PROBLEMS:

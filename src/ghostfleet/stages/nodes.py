@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ghostfleet.core.changes import Object
 from ghostfleet.core.quantity import canonical
-from ghostfleet.stages.products import gpu_labels
+from ghostfleet.stages.gpumodels import gpu_labels
 
 __all__ = [
     "FAILED_ANNOTATION",
@@ -31,12 +31,13 @@ FAILED_ANNOTATION = "ghostfleet.dev/failed"
 FAKE_TAINT: Object = {"key": FAKE_ANNOTATION, "value": "fake", "effect": "NoSchedule"}
 ZONE_LABEL = "topology.kubernetes.io/zone"
 RACK_LABEL = "topology.kubernetes.io/rack"
+_DEVICES = 8
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 @dataclass(frozen=True, slots=True)
 class NodeShape:
-    """See the module's words."""
+    """How many fake nodes there are to be, and what each of them has."""
 
     count: int = 1
     prefix: str = "kwok-node-"
@@ -48,6 +49,8 @@ class NodeShape:
     gpus: int = 0
     gpu_resource: str = "nvidia.com/gpu"
     gpu_product: str = "NVIDIA-H100-80GB-HBM3"
+    #: profile of the DRA driver that offers the GPUs as devices, instead of a device plugin that counts them
+    dra: str = ""
     zones: Sequence[str] = ()
     racks: Sequence[str] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -57,6 +60,11 @@ class NodeShape:
     resources: Mapping[str, str] = field(default_factory=dict)
     #: whether nodes carry KWOK's taint, which pods must tolerate
     fake_taint: bool = True
+
+    @property
+    def devices(self) -> int:
+        """How many devices the DRA driver of a node offers; eight, as in most GPU servers, unless that is said."""
+        return (self.gpus or _DEVICES) if self.dra else 0
 
 
 def fake_nodes(shape: NodeShape) -> Iterator[Object]:
@@ -83,7 +91,7 @@ def fake_nodes(shape: NodeShape) -> Iterator[Object]:
 
 def _resources(shape: NodeShape) -> dict[str, str]:
     amounts = {"cpu": shape.cpu, "memory": shape.memory, "pods": shape.pods, **shape.resources}
-    if shape.gpus:
+    if shape.gpus and not shape.dra:
         amounts[shape.gpu_resource] = str(shape.gpus)
     return {name: canonical(amount) for name, amount in amounts.items()}
 
@@ -98,8 +106,9 @@ def _labels(shape: NodeShape) -> dict[str, str]:
         "node-role.kubernetes.io/agent": "",
         "type": "kwok",
     }
-    if shape.gpus and shape.gpu_resource.startswith("nvidia.com/"):
-        labels |= gpu_labels(shape.gpu_product, shape.gpus)
+    gpus = shape.devices if shape.dra == "nvidia" else 0 if shape.dra else shape.gpus
+    if gpus and shape.gpu_resource.startswith("nvidia.com/"):
+        labels |= gpu_labels(shape.gpu_product, gpus)
     return labels | dict(shape.labels)
 
 

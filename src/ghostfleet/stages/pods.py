@@ -3,7 +3,7 @@
 A node is *managed* if it is one of the fleet's, and alive until it fails: by `fail`, or by the annotation
 `ghostfleet.dev/failed: "true"`, which a stage can set as well as a user. A node that failed is silent: it renews no
 lease, and nothing happens to it or to the pods on it until it recovers. A pod is played on a managed node that is
-alive; when it comes there it must fit, or it is rejected.
+alive; when it comes there it must fit, or it is rejected, and it waits for devices that it has claims on.
 """
 
 from __future__ import annotations
@@ -14,23 +14,24 @@ from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.stages.addresses import Addresses
 from ghostfleet.stages.behaviour import Behaviour
 from ghostfleet.stages.capacity import REASON, Capacity, Rejection
+from ghostfleet.stages.claims import PreparedClaims
+from ghostfleet.stages.controller import KindRules, StageController
 from ghostfleet.stages.leases import Leases
 from ghostfleet.stages.lifecycle import Transition
 from ghostfleet.stages.nodes import FAILED_ANNOTATION
-from ghostfleet.stages.performing import Recorder
-from ghostfleet.stages.player import Player, Rules
-from ghostfleet.stages.settings import Settings
+from ghostfleet.stages.playstage import EventSink
+from ghostfleet.stages.settings import StageSettings
 
 __all__ = ["NodeRules", "PodRules"]
 
 _TERMINAL = frozenset(("Succeeded", "Failed"))
 
 
-class NodeRules(Rules):
+class NodeRules(KindRules):
     """Nodes: which of them are managed, and alive."""
 
     def __init__(
-        self, store: Store, settings: Settings, leases: Leases, addresses: Addresses, capacity: Capacity
+        self, store: Store, settings: StageSettings, leases: Leases, addresses: Addresses, capacity: Capacity
     ) -> None:
         self._store = store
         self._manages = settings.manages()
@@ -39,7 +40,7 @@ class NodeRules(Rules):
         self._addresses = addresses
         self._capacity = capacity
         self._find = store.bucket("nodes").find
-        self.player: Player | None = None
+        self.controller: StageController | None = None
         #: managed nodes by name; the value says whether the node is to be taken for alive
         self.managed: dict[str, bool] = {}
 
@@ -97,10 +98,10 @@ class NodeRules(Rules):
         self._store.update("nodes", {**node, "metadata": {**node["metadata"], "annotations": annotations}})
 
     def _look_at_pods(self, name: str) -> None:
-        if self.player is not None:
+        if self.controller is not None:
             for pod in self._store.having("pods", "node", name):
                 metadata = pod["metadata"]
-                self.player.note("v1", "Pod", metadata["namespace"], metadata["name"])
+                self.controller.note("v1", "Pod", metadata["namespace"], metadata["name"])
 
     def may_play(self, obj: Object) -> bool:
         return self.managed.get(obj["metadata"]["name"], False) and not self._disregards(obj)
@@ -109,18 +110,19 @@ class NodeRules(Rules):
         return self.managed.get(obj["metadata"]["name"], False)
 
 
-class PodRules(Rules):
+class PodRules(KindRules):
     """Pods: whether they are played, fit on their node, and what they ask for themselves."""
 
     def __init__(
         self,
         store: Store,
-        settings: Settings,
+        settings: StageSettings,
         nodes: NodeRules,
         addresses: Addresses,
         capacity: Capacity,
         behaviour: Behaviour,
-        recorder: Recorder | None,
+        claims: PreparedClaims,
+        recorder: EventSink | None,
     ) -> None:
         self._store = store
         self._checks = settings.admission
@@ -131,6 +133,7 @@ class PodRules(Rules):
         self._capacity = capacity
         self._recorder = recorder
         self._behaviour = behaviour
+        self._claims = claims
 
     def concerns(self, obj: Object) -> bool:
         return bool(obj["spec"].get("nodeName"))
@@ -172,6 +175,8 @@ class PodRules(Rules):
             return False
         metadata = obj["metadata"]
         if ("annotations" in metadata or self._labels_matter) and self._disregards(obj):
+            return False
+        if "resourceClaims" in obj["spec"] and not self._claims.are_ready(obj):
             return False
         key = (metadata["namespace"], metadata["name"])
         return not self._checks or key in self._capacity.admitted or self._fits(key, obj, node)

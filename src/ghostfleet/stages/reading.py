@@ -21,7 +21,7 @@ class StageError(ValueError):
 
 
 class Reader:
-    """One object of a stage; see the module's words."""
+    """One object of a stage, whose fields are asked for by name and type."""
 
     __slots__ = ("_asked", "_children", "_fields", "path")
 

@@ -78,7 +78,7 @@ def is_among(outputs: Sequence[Any], values: frozenset[str]) -> bool:
 
 
 class Selector:
-    """See the module's words."""
+    """Requirements that an object must all meet, tried in order."""
 
     __slots__ = ("_annotations", "_conditions", "_labels", "requirements")
 

@@ -11,11 +11,11 @@ from ghostfleet.stages.commands import Commands
 from ghostfleet.stages.leases import Mode
 from ghostfleet.stages.stage import Compatibility
 
-__all__ = ["Settings"]
+__all__ = ["StageSettings"]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class StageSettings:
     """See the fields."""
 
     #: which KWOK the stages are read for

@@ -20,10 +20,10 @@ from ghostfleet.core.durations import parse_duration
 from ghostfleet.core.errors import shown
 from ghostfleet.languages.errors import Unsupported
 from ghostfleet.languages.gotemplate import Template, compile_template
+from ghostfleet.stages.funcmap import signatures
 from ghostfleet.stages.reading import Reader, StageError
 from ghostfleet.stages.selectors import Selector, read_selector
-from ghostfleet.stages.steps import Apply, Event, Finalizers, Patch, Step
-from ghostfleet.stages.templating import signatures
+from ghostfleet.stages.steps import Apply, Finalizers, Patch, StageEvent, Step
 from ghostfleet.stages.values import Delay, Warn, Weight, read_delay, read_weight
 
 __all__ = [
@@ -41,7 +41,7 @@ __all__ = [
 API_VERSION = "kwok.x-k8s.io/v1alpha1"
 KIND = "Stage"
 _WORK = "ghostfleet.dev/contended-work"
-_HANDS = "ghostfleet.dev/contended-hands"
+_CONCURRENCY = "ghostfleet.dev/contended-concurrency"
 
 Compatibility = Literal["0.7", "0.8"]
 COMPATIBILITIES: tuple[Compatibility, ...] = ("0.7", "0.8")
@@ -54,15 +54,15 @@ _log = logging.getLogger(__name__)
 
 
 class Work(NamedTuple):
-    """Work of a node that its pods share, and by how many hands it is done."""
+    """Work of a node that its pods share, and for how many at once it is done."""
 
     microseconds: int
-    hands: int
+    concurrency: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
-    """See the module's words."""
+    """One Stage of KWOK, compiled."""
 
     name: str
     #: group and version of the objects it is for, `v1` or `apps/v1`
@@ -142,13 +142,13 @@ def _read_reference(spec: Reader) -> tuple[str, str]:
 
 def _read_work(obj: Object) -> Work | None:
     annotations = obj["metadata"].get("annotations") or {}
-    span, hands = annotations.get(_WORK), str(annotations.get(_HANDS, "1"))
+    span, concurrency = annotations.get(_WORK), str(annotations.get(_CONCURRENCY, "1"))
     if span is None:
         return None
-    if not hands.isdecimal() or int(hands) < 1:
-        raise StageError(f"metadata.annotations[{_HANDS}]: expected a number from 1, found {shown(hands)}")
+    if not concurrency.isdecimal() or int(concurrency) < 1:
+        raise StageError(f"metadata.annotations[{_CONCURRENCY}]: expected a number from 1, found {shown(concurrency)}")
     try:
-        return Work(parse_duration(str(span)), int(hands))
+        return Work(parse_duration(str(span)), int(concurrency))
     except ValueError as error:
         raise StageError(f"metadata.annotations[{_WORK}]: {error}") from None
 
@@ -249,10 +249,10 @@ def _read_type(reader: Reader, known: tuple[PatchType, ...]) -> PatchType | None
     return None
 
 
-def _read_event(reader: Reader | None) -> Event | None:
+def _read_event(reader: Reader | None) -> StageEvent | None:
     if reader is None:
         return None
-    return Event(reader.text("type"), reader.text("reason"), reader.text("message"))
+    return StageEvent(reader.text("type"), reader.text("reason"), reader.text("message"))
 
 
 def _read_finalizers(reader: Reader | None) -> Finalizers | None:

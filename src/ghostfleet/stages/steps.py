@@ -23,11 +23,11 @@ __all__ = [
     "Apply",
     "ApplyAction",
     "DeleteAction",
-    "Event",
     "Finalizers",
     "Functions",
     "Patch",
     "PatchAction",
+    "StageEvent",
     "Step",
     "actions",
 ]
@@ -36,7 +36,7 @@ Functions = Mapping[str, Callable[..., Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class StageEvent:
     """An event to be told about the object."""
 
     type: str
@@ -78,7 +78,7 @@ class Apply:
 class Step:
     """One step; what it has is done in the order of the fields."""
 
-    event: Event | None = None
+    event: StageEvent | None = None
     finalizers: Finalizers | None = None
     delete: bool = False
     patch: Patch | None = None
@@ -118,7 +118,7 @@ class DeleteAction:
     """The object is to be deleted."""
 
 
-Action = Event | PatchAction | ApplyAction | DeleteAction
+Action = StageEvent | PatchAction | ApplyAction | DeleteAction
 
 
 def actions(

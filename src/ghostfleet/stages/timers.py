@@ -12,12 +12,12 @@ from typing import Generic, TypeVar
 
 from ghostfleet.core.clock import Clock
 from ghostfleet.languages.budget import BUDGET, STEPS
-from ghostfleet.stages.performing import Job
+from ghostfleet.stages.playstage import StageJob
 
 __all__ = ["Timers"]
 
 
-Waiting = TypeVar("Waiting", bound=Job)
+Waiting = TypeVar("Waiting", bound=StageJob)
 
 
 class Timers(Generic[Waiting]):

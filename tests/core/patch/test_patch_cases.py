@@ -38,7 +38,7 @@ KEPT_BY_STATUS = {
 def steps():
     for path in sorted(CASES.glob("*.yaml")):
         content = yaml.load(path.read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        answers = json.loads(path.with_suffix(".json").read_text())
+        answers = json.loads(path.with_suffix(".json").read_text())["cases"]
         for case in content["cases"]:
             definitions = content.get("definitions", [])
             answer = answers[case["name"]]

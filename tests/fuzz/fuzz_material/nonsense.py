@@ -196,7 +196,7 @@ def seeds() -> dict[str, list[Object]]:
     for path in sorted((_DATA / "defaults").glob("*.input.yaml")):
         obj = yaml.safe_load(path.read_text())
         found.setdefault(path.name.removesuffix(".input.yaml").rpartition(".")[0], []).append(obj)
-    for case in orjson.loads((_DATA / "validation" / "accepted.json").read_bytes()):
+    for case in orjson.loads((_DATA / "validation" / "accepted.json").read_bytes())["cases"]:
         found.setdefault(case["resource"], []).append(case["object"])
     registry = load_registry()
     return {key: objects for key, objects in found.items() if registry.by_key(key) is not None}

@@ -1,4 +1,7 @@
-"""Golden files: what real programs answered, one JSON document a line, compressed."""
+"""Golden files: what real programs answered, one JSON document a line, compressed.
+
+The first line says which versions of which programs these were.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,12 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 def read_golden(path: Path) -> list[Any]:
-    return [orjson.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+    _recorded, *lines = (orjson.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines())
+    return lines
 
 
-def write_golden(path: Path, lines: Iterable[Any]) -> None:
+def write_golden(path: Path, recorded: dict[str, str], lines: Iterable[Any]) -> None:
     """The same lines make the same bytes."""
-    text = b"\n".join(orjson.dumps(line, option=orjson.OPT_SORT_KEYS) for line in lines)
+    told = ({"recorded": recorded}, *lines)
+    text = b"\n".join(orjson.dumps(line, option=orjson.OPT_SORT_KEYS) for line in told)
     path.write_bytes(gzip.compress(text, 9, mtime=0))

@@ -24,7 +24,8 @@ _AGE_COLUMNS = ("Age", "Last Seen", "First Seen", "LastSchedule", "Last Schedule
 _ADDRESS = re.compile(r"\b10\.(0\.0|9[6-9]\.\d+|10\d\.\d+|11[01]\.\d+)\.\d+(/24|/12)?\b")
 #: What changed, as Go prints it there and as JSON here.
 _CHANGES = re.compile(r"\n(@@|-\{|\+\{|  core\.|-\[|\s+).*", re.DOTALL)
-_OBJECT = re.compile(r'Invalid value: "\{.*\}": ')
+#: Ours end early when they are long.
+_OBJECT = re.compile(r'Invalid value: "\{.*(\}|\.\.\. \([\d,]+ characters\))": ')
 _NEWEST = re.compile(r"current: \d+$")
 _STRUCT = re.compile(r"Invalid value: \{(?:(?!Invalid value).)*\}: field is immutable")
 _KEY = re.compile(r"Key: /registry/\S+,")

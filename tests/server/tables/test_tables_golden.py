@@ -18,18 +18,18 @@ from ghostfleet.core.schema import ANY
 from ghostfleet.server.tables import columns, row, table
 
 GOLDEN = Path(__file__).parent / "golden"
-COLUMNS: dict[str, list[list[Any]]] = orjson.loads((GOLDEN / "columns.json").read_bytes())
+COLUMNS: dict[str, list[list[Any]]] = orjson.loads((GOLDEN / "columns.json").read_bytes())["columns"]
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 
 
 def golden_cases() -> Iterator[dict[str, Any]]:
     for path in sorted(GOLDEN.glob("*.json")):
         if path.stem != "columns":
-            yield from orjson.loads(path.read_bytes())
+            yield from orjson.loads(path.read_bytes())["cases"]
 
 
 def custom_columns(key: str, version: str) -> tuple[Column, ...]:
-    for case in orjson.loads((GOLDEN / f"{DEFINITIONS}.json").read_bytes()):
+    for case in orjson.loads((GOLDEN / f"{DEFINITIONS}.json").read_bytes())["cases"]:
         for declared in case["object"]["spec"]["versions"]:
             if case["object"]["metadata"]["name"] == key and declared["name"] == version:
                 return tuple(

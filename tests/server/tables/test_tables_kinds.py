@@ -24,7 +24,7 @@ OBJECTS = [
     (case["resource"], case["object"])
     for path in sorted(GOLDEN.glob("*.json"))
     if path.stem != "columns" and not path.stem.startswith("widgets")
-    for case in orjson.loads(path.read_bytes())
+    for case in orjson.loads(path.read_bytes())["cases"]
 ]
 
 

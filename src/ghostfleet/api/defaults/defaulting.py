@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from ghostfleet.api.defaults import cluster, extension, pods, policy, resourceclaims, services, storage, workloads
+from ghostfleet.api.defaults import (
+    administration,
+    autoscaling,
+    cluster,
+    extension,
+    pods,
+    resourceclaims,
+    services,
+    storage,
+    workloads,
+)
 from ghostfleet.api.defaults.filling import ObjectRule
 from ghostfleet.core.changes import Object
 
@@ -14,7 +24,8 @@ _RULES: dict[str, ObjectRule] = {
     **services.DEFAULTS,
     **storage.DEFAULTS,
     **cluster.DEFAULTS,
-    **policy.DEFAULTS,
+    **administration.DEFAULTS,
+    **autoscaling.DEFAULTS,
     **extension.DEFAULTS,
     **resourceclaims.DEFAULTS,
 }

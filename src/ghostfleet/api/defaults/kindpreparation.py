@@ -14,6 +14,7 @@ from ghostfleet.core.changes import Object
 __all__ = [
     "changed_service",
     "claim_with_sources",
+    "definition_with_stored_version",
     "job_with_selector",
     "keep_template_generation",
     "namespace_with_finalizer",
@@ -72,6 +73,12 @@ def start_template_generation(daemonset: Object) -> Object:
 def keep_template_generation(old: Object, new: Object) -> Object:
     raised = not same(old["spec"].get("template"), new["spec"].get("template"))
     return _with_template_generation(new, _template_generation(old) + raised)
+
+
+def definition_with_stored_version(definition: Object) -> Object:
+    """A new definition: the version in which its objects will be stored is told from the beginning."""
+    stored = [version["name"] for version in definition["spec"].get("versions") or () if version.get("storage")]
+    return replaced(definition, "status", {**definition["status"], "storedVersions": stored}) if stored else definition
 
 
 def namespace_with_finalizer(namespace: Object) -> Object:

@@ -38,6 +38,7 @@ _CREATED: dict[str, ObjectRule] = {
 _FINISHED: dict[str, ObjectRule] = {
     "namespaces": lambda namespace: with_name_label(kinds.namespace_with_finalizer(namespace)),
     "jobs.batch": kinds.job_with_selector,
+    "customresourcedefinitions.apiextensions.k8s.io": kinds.definition_with_stored_version,
 }
 _BORN: dict[str, Callable[[Object, str], Object]] = {
     "pods": stamp_conditions,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ghostfleet.api.validation.batch import job_spec
 from ghostfleet.api.validation.checks import Errors, Object, non_negative, one_of
 from ghostfleet.api.validation.cron import schedule_problem
+from ghostfleet.api.validation.jobs import job_spec
 from ghostfleet.api.validation.rules import Rules
 from ghostfleet.core.errors import FieldError
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # The module, not its names: custom resources need the rules about metadata, so that each side imports the other.
-import ghostfleet.api.customs.definition as definition
+import ghostfleet.api.customresources.definition as definition
 from ghostfleet.api.validation.checks import Errors, Object
 from ghostfleet.api.validation.rules import Rules
 

@@ -172,7 +172,7 @@ def requirements(
 
 @lru_cache(maxsize=16384)
 def _fine_in_container(name: str, quantity: str) -> bool:
-    """Whether there is nothing at all to say about this amount: the usual case, so it is known by heart."""
+    """Whether there is nothing at all to say about this amount: the usual case, so it is remembered."""
     found: Errors = []
     _amount(found, "", name, quantity, _supported_in_container)
     return not found

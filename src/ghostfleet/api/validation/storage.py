@@ -305,8 +305,8 @@ def _csi_driver(errors: Errors, driver: Object) -> None:
 
 def _csi_driver_update(errors: Errors, new: Object, old: Object) -> None:
     after, before = new.get("spec") or {}, old.get("spec") or {}
-    for field, told in (("attachRequired", "attachedRequired"), ("volumeLifecycleModes", "volumeLifecycleModes")):
-        immutable(errors, f"spec.{told}", after.get(field), before.get(field))
+    for field, shown_as in (("attachRequired", "attachedRequired"), ("volumeLifecycleModes", "volumeLifecycleModes")):
+        immutable(errors, f"spec.{shown_as}", after.get(field), before.get(field))
 
 
 RULES: dict[str, Rules] = {

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from ghostfleet.controllers.cronjobs.controller import CRONJOBS, CronJobController
-from ghostfleet.controllers.cronjobs.schedule import Schedule, parse_schedule
+from ghostfleet.controllers.cronjobs.schedule import CronSchedule, parse_schedule
 
-__all__ = ["CRONJOBS", "CronJobController", "Schedule", "parse_schedule"]
+__all__ = ["CRONJOBS", "CronJobController", "CronSchedule", "parse_schedule"]

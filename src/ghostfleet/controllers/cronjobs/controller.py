@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 
 from ghostfleet.api.defaults import apply_defaults, finish_create, prepare_for_create
 from ghostfleet.api.quotas import charge_quotas
-from ghostfleet.controllers.cronjobs.schedule import Schedule, parse_schedule
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.cronjobs.schedule import CronSchedule, parse_schedule
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.jobs.records import JOBS, condition_status, is_finished
 from ghostfleet.controllers.pods import controller_of, owner_reference
 from ghostfleet.controllers.repairing import wake_when_overwritten
@@ -21,9 +21,9 @@ from ghostfleet.controllers.workers import Steps, Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.errors import ApiError
-from ghostfleet.core.listening import Ear
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.store import Store
+from ghostfleet.core.subscription import Subscription
 from ghostfleet.core.timestamps import parse_rfc3339, rfc3339
 
 __all__ = ["CRONJOBS", "CronJobController"]
@@ -42,19 +42,19 @@ class CronJobController:
         client = profile.limiter("kube-controller-manager", "CronJob controller")
         self._store = store
         self._delay = profile.duration("cronjob.delay")
-        self._recorder = Recorder(store, "cronjob-controller", profile, client)
+        self._recorder = EventRecorder(store, "cronjob-controller", profile, client)
         self._workers: Workers[Key] = Workers(
             store.clock, self._sync, count=profile.number("cronjob.workers"), client=client
         )
-        self._ear = Ear(lambda: store.listen(JOBS, self._notice_job))
-        self._ear.open_if(store.count(CRONJOBS))
+        self._subscription = Subscription(lambda: store.listen(JOBS, self._notice_job))
+        self._subscription.subscribe_if(store.count(CRONJOBS))
         for cron in store.list(CRONJOBS):
             self._workers.add((cron["metadata"]["namespace"], cron["metadata"]["name"]))
         store.listen(CRONJOBS, self._notice)
         wake_when_overwritten(store, CRONJOBS, self._workers.add)
 
     def _notice(self, change: Change) -> None:
-        self._ear.open_if(self._store.count(CRONJOBS))
+        self._subscription.subscribe_if(self._store.count(CRONJOBS))
         new, old = change.new, change.old
         if new is not None and (old is None or new["metadata"].get("generation") != old["metadata"].get("generation")):
             self._workers.add((change.namespace, change.name))
@@ -120,7 +120,7 @@ class CronJobController:
             status["lastSuccessfulTime"] = max([*times, status.get("lastSuccessfulTime", "")])
         return status
 
-    def _schedule(self, cron: Object) -> Schedule | None:
+    def _schedule(self, cron: Object) -> CronSchedule | None:
         spec = cron["spec"]
         if spec.get("suspend"):
             return None
@@ -134,7 +134,7 @@ class CronJobController:
             self._recorder.warning(cron, "UnparseableSchedule", message)
         return None
 
-    def _start_due(self, cron: Object, status: Object, schedule: Schedule) -> Steps:
+    def _start_due(self, cron: Object, status: Object, schedule: CronSchedule) -> Steps:
         due = self._due(cron, status, schedule)
         if due is None or status.get("lastScheduleTime") == rfc3339(due):
             return
@@ -161,7 +161,7 @@ class CronJobController:
             status["active"] = [*(status.get("active") or ()), reference]
         status["lastScheduleTime"] = rfc3339(due)
 
-    def _due(self, cron: Object, status: Object, schedule: Schedule) -> int | None:
+    def _due(self, cron: Object, status: Object, schedule: CronSchedule) -> int | None:
         """The latest time that has come and was not seen to; None when there is none, or when it is too late for it."""
         now = self._store.clock.now()
         earliest = parse_rfc3339(status.get("lastScheduleTime") or cron["metadata"]["creationTimestamp"])

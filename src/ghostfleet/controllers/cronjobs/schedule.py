@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from ghostfleet.core.durations import parse_duration
 from ghostfleet.core.timestamps import MICRO
 
-__all__ = ["Schedule", "parse_schedule"]
+__all__ = ["CronSchedule", "parse_schedule"]
 
 _DESCRIPTORS = {
     "@yearly": "0 0 1 1 *",
@@ -44,8 +44,8 @@ class _Field(NamedTuple):
     any: bool
 
 
-class Schedule:
-    """See the module's words."""
+class CronSchedule:
+    """When a CronJob is due: `next` answers the first time after another."""
 
     def __init__(self, fields: tuple[_Field, ...], interval: int, zone: tzinfo) -> None:
         self._fields = fields
@@ -89,7 +89,7 @@ class Schedule:
 
 
 @lru_cache(maxsize=1024)
-def parse_schedule(text: str, zone: str = "") -> Schedule:
+def parse_schedule(text: str, zone: str = "") -> CronSchedule:
     """Read a schedule, in a zone that is given by name or stands in front of it; a ValueError when it is none."""
     if text.startswith(("TZ=", "CRON_TZ=")):
         prefix, _, text = text.partition(" ")
@@ -97,11 +97,11 @@ def parse_schedule(text: str, zone: str = "") -> Schedule:
     where: tzinfo = ZoneInfo(zone) if zone and zone != "UTC" else UTC
     if text.startswith("@every "):
         interval = max(parse_duration(text.removeprefix("@every ")) // MICRO, 1) * MICRO
-        return Schedule((), interval, where)
+        return CronSchedule((), interval, where)
     fields = _DESCRIPTORS.get(text, text).split()
     if len(fields) != len(_BOUNDS):
         raise ValueError(f"expected exactly {len(_BOUNDS)} fields, found {len(fields)}: [{' '.join(fields)}]")
-    return Schedule(tuple(_field(field, *bounds) for field, bounds in zip(fields, _BOUNDS, strict=True)), 0, where)
+    return CronSchedule(tuple(_field(field, *bounds) for field, bounds in zip(fields, _BOUNDS, strict=True)), 0, where)
 
 
 def _field(text: str, low: int, high: int, names: tuple[str, ...]) -> _Field:

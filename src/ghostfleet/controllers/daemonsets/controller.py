@@ -11,7 +11,7 @@ from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.daemonsets.placement import daemon_tolerations, tied_to
 from ghostfleet.controllers.daemonsets.records import DaemonRecord
 from ghostfleet.controllers.deployments.amounts import resolve_percent
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.pods import controller_of, delete_pod, is_available, owner_reference, ready_since
 from ghostfleet.controllers.repairing import wake_when_overwritten
 from ghostfleet.controllers.revisions import HASH, current_revision, revision_hash, revisions_of, trim_history
@@ -39,7 +39,7 @@ class DaemonSetController:
         client = profile.limiter("kube-controller-manager", "DaemonSet controller")
         self._store = store
         self._creator = creator
-        self._recorder = Recorder(store, "daemonset-controller", profile, client)
+        self._recorder = EventRecorder(store, "daemonset-controller", profile, client)
         self._most = profile.number("daemonset.pods-per-sync")
         self._first_batch = profile.number("creation.first-batch")
         self._records: dict[str, DaemonRecord] = {}

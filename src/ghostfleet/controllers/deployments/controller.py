@@ -28,7 +28,7 @@ from ghostfleet.controllers.deployments.status import (
     stuck_in,
     summed_status,
 )
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.pods import condition_of, controller_of, is_terminal, owner_reference
 from ghostfleet.controllers.replicasets import REPLICASETS
 from ghostfleet.controllers.workers import Steps, Workers
@@ -48,7 +48,7 @@ class DeploymentController:
     def __init__(self, store: Store, profile: Profile) -> None:
         client = profile.limiter("kube-controller-manager", "Deployment controller")
         self._store = store
-        self._keeper = SetKeeper(store, Recorder(store, "deployment-controller", profile, client))
+        self._keeper = SetKeeper(store, EventRecorder(store, "deployment-controller", profile, client))
         self._workers: Workers[Key] = Workers(
             store.clock, self._sync, count=profile.number("deployment.workers"), client=client
         )

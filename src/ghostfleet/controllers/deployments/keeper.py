@@ -11,7 +11,7 @@ from ghostfleet.api.quotas import charge_quotas
 from ghostfleet.controllers.deployments.amounts import DESIRED, MOST, max_surge, new_set_size, replicas_of
 from ghostfleet.controllers.deployments.revisions import REVISION, draft_set, highest, numbered, revision_of
 from ghostfleet.controllers.deployments.status import has_deadline, put_condition
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.pods import condition_of
 from ghostfleet.controllers.replicasets import REPLICASETS
 from ghostfleet.controllers.workers import Steps
@@ -27,7 +27,7 @@ DEPLOYMENTS = "deployments.apps"
 class SetKeeper:
     """Keeps the replica sets of all Deployments of one store."""
 
-    def __init__(self, store: Store, recorder: Recorder) -> None:
+    def __init__(self, store: Store, recorder: EventRecorder) -> None:
         self._store = store
         self._recorder = recorder
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.jobs.ending import COMPLETED, Ending
-from ghostfleet.controllers.jobs.facts import JobFacts
 from ghostfleet.controllers.jobs.indexes import index_of, intervals, intervals_text, parse_intervals, total
 from ghostfleet.controllers.jobs.limits import JobLimits
+from ghostfleet.controllers.jobs.podmanagement import release
 from ghostfleet.controllers.jobs.policies import judge_failure
 from ghostfleet.controllers.jobs.records import JOBS, condition_status
-from ghostfleet.controllers.jobs.staffing import release
+from ghostfleet.controllers.jobs.synccontext import SyncContext
 from ghostfleet.controllers.pods import is_terminal, with_condition
 from ghostfleet.controllers.workers import Steps, together
 from ghostfleet.core.changes import Object
@@ -29,15 +29,15 @@ __all__ = ["Accounting"]
 class Accounting:
     """Writes the status of one Job in one sync."""
 
-    __slots__ = ("_changed", "_facts", "_limits", "_recorder", "_status", "_store", "_time", "finished", "unfinished")
+    __slots__ = ("_changed", "_context", "_limits", "_recorder", "_status", "_store", "_time", "finished", "unfinished")
 
-    def __init__(self, store: Store, recorder: Recorder, limits: JobLimits, facts: JobFacts) -> None:
+    def __init__(self, store: Store, recorder: EventRecorder, limits: JobLimits, context: SyncContext) -> None:
         self._store = store
         self._recorder = recorder
         self._limits = limits
-        self._facts = facts
-        self._status: Object = dict(facts.status)
-        self._time = rfc3339(facts.now)
+        self._context = context
+        self._status: Object = dict(context.status)
+        self._time = rfc3339(context.now)
         self._changed = False
         #: The Job has ended by this sync.
         self.finished = False
@@ -46,22 +46,22 @@ class Accounting:
 
     def start(self) -> None:
         """The Job begins now, unless it has or is suspended."""
-        if "startTime" not in self._status and not self._facts.spec.get("suspend"):
+        if "startTime" not in self._status and not self._context.spec.get("suspend"):
             self._status["startTime"] = self._time
 
     def note_suspension(self) -> None:
         """Keep the Suspended condition."""
-        suspended = bool(self._facts.spec.get("suspend"))
+        suspended = bool(self._context.spec.get("suspend"))
         if suspended == condition_status(self._status, "Suspended"):
             return
         self._changed = True
         if suspended:
             self._put_condition("Suspended", "JobSuspended", "Job suspended")
-            self._recorder.normal(self._facts.job, "Suspended", "Job suspended")
+            self._recorder.normal(self._context.job, "Suspended", "Job suspended")
             self._status.pop("startTime", None)
         else:
             self._put_condition("Suspended", "JobResumed", "Job resumed", "False")
-            self._recorder.normal(self._facts.job, "Resumed", "Job resumed")
+            self._recorder.normal(self._context.job, "Resumed", "Job resumed")
             self._status["startTime"] = self._time
 
     def note_numbers(self, active: int, ready: int, terminating: int) -> None:
@@ -75,10 +75,10 @@ class Accounting:
         succeeded: list[str] = list(uncounted.get("succeeded") or ())
         failed: list[str] = list(uncounted.get("failed") or ())
         released, indexes = self._sort_out(ending, countable, succeeded, failed)
-        if self._facts.record.indexed:
+        if self._context.record.indexed:
             self._note_indexes(indexes)
-        told = ending != COMPLETED or self._limits.success_criteria
-        if ending is not None and told and not condition_status(self._status, ending.type):
+        reported = ending != COMPLETED or self._limits.success_criteria
+        if ending is not None and reported and not condition_status(self._status, ending.type):
             self._put_condition(*ending)
             self._changed = True
         pending = {key: uids for key, uids in (("succeeded", succeeded), ("failed", failed)) if uids}
@@ -86,7 +86,7 @@ class Accounting:
         if self._changed and self._limits.interim_status:
             yield 1
             self._write()
-        self._facts.record.failures = self._facts.failures
+        self._context.record.failures = self._context.failures
         for pod, turn in zip(released, together(len(released)), strict=True):
             yield turn
             self._release(pod)
@@ -106,24 +106,24 @@ class Accounting:
         self, ending: Ending | None, countable: dict[str, Object], succeeded: list[str], failed: list[str]
     ) -> tuple[list[Object], list[int]]:
         """Pods whose finalizers can go, and completed indexes; uids to count are added to the lists."""
-        facts = self._facts
-        policy = facts.spec.get("podFailurePolicy")
-        held = {pod["metadata"]["uid"] for pod in facts.replaces.values()} if facts.replaces else ()
+        context = self._context
+        policy = context.spec.get("podFailurePolicy")
+        held = {pod["metadata"]["uid"] for pod in context.replaces.values()} if context.replaces else ()
         known = {*succeeded, *failed}
         released: list[Object] = []
         indexes: list[int] = []
         for uid, pod in countable.items():
             done = pod["status"].get("phase") == "Succeeded"
-            lost = not done and facts.is_lost(pod)
-            if not (done or ending is not None or facts.marked or (lost and uid not in held)):
+            lost = not done and context.is_lost(pod)
+            if not (done or ending is not None or context.marked or (lost and uid not in held)):
                 continue
             if len(indexes) + len(succeeded) + len(failed) >= self._limits.uncounted:
                 self.unfinished = True
                 break
             released.append(pod)
-            if uid in known or not facts.has_valid_index(pod):
+            if uid in known or not context.has_valid_index(pod):
                 continue
-            index = index_of(pod) if facts.record.indexed else None
+            index = index_of(pod) if context.record.indexed else None
             if done and index is not None:
                 indexes.append(index)
             elif done:
@@ -133,16 +133,16 @@ class Accounting:
         return released, indexes
 
     def _note_indexes(self, new: list[int]) -> None:
-        facts = self._facts
-        before = parse_intervals(self._status.get("completedIndexes", ""), facts.spec["completions"])
+        context = self._context
+        before = parse_intervals(self._status.get("completedIndexes", ""), context.spec["completions"])
         completed = intervals(before, ((index, index) for index in new)) if new else before
         self._set("completedIndexes", intervals_text(completed))
         self._set("succeeded", total(completed))
-        if facts.failed_indexes is not None:
-            self._set("failedIndexes", intervals_text(facts.failed_indexes), keep_zero=True)
+        if context.failed_indexes is not None:
+            self._set("failedIndexes", intervals_text(context.failed_indexes), keep_zero=True)
 
     def _release(self, pod: Object) -> None:
-        record = self._facts.record
+        record = self._context.record
         # That an ended pod loses its finalizer needs no second look; that a marked one goes may let the Job end.
         record.own_write = is_terminal(pod)
         release(self._store, pod)
@@ -175,18 +175,18 @@ class Accounting:
             self._changed = True
 
     def _write(self) -> None:
-        metadata = self._facts.job["metadata"]
+        metadata = self._context.job["metadata"]
         current = self._store.find(JOBS, metadata["namespace"], metadata["name"])
         if current is not None and current["metadata"]["uid"] == metadata["uid"]:
             self._store.patch_status(JOBS, metadata["namespace"], metadata["name"], dict(self._status))
         self._changed = False
 
     def _tell(self, ending: Ending) -> None:
-        job = self._facts.job
+        job = self._context.job
         if ending.fails:
             self._recorder.warning(job, ending.reason, ending.message)
             return
-        completions = self._facts.spec.get("completions")
+        completions = self._context.spec.get("completions")
         if completions is not None and self._status.get("succeeded", 0) > completions:
             message = "Too many succeeded pods running after completion count reached"
             self._recorder.warning(job, "TooManySucceededPods", message)

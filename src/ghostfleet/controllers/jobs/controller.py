@@ -10,14 +10,14 @@ nobody will count them, so the finalizer just goes.
 from __future__ import annotations
 
 from ghostfleet.controllers.creation import PodCreator
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.jobs.accounting import Accounting
 from ghostfleet.controllers.jobs.ending import COMPLETED, deadline_in, decide_ending, is_complete
-from ghostfleet.controllers.jobs.facts import JobFacts
 from ghostfleet.controllers.jobs.limits import job_limits
+from ghostfleet.controllers.jobs.podmanagement import PodManager, release
 from ghostfleet.controllers.jobs.records import FINALIZER, JOBS, JobRecord, is_finished
 from ghostfleet.controllers.jobs.shortcut import Shortcut
-from ghostfleet.controllers.jobs.staffing import Staffing, release
+from ghostfleet.controllers.jobs.synccontext import SyncContext
 from ghostfleet.controllers.pods import controller_of, delete_pod
 from ghostfleet.controllers.repairing import is_overwritten
 from ghostfleet.controllers.routing import PodRoutes
@@ -44,7 +44,7 @@ class JobController:
         self._store = store
         self._creator = creator
         self._limits = job_limits(profile)
-        self._recorder = Recorder(store, "job-controller", profile, client)
+        self._recorder = EventRecorder(store, "job-controller", profile, client)
         #: Only where nothing can happen between two requests.
         self._shortcut = None
         if client is None and not self._limits.interim_status:
@@ -145,11 +145,11 @@ class JobController:
         return self._sync_fully(key, job, record)
 
     def _sync_fully(self, key: Key, job: Object, record: JobRecord) -> Steps:
-        facts = JobFacts(job, record, self._store.clock.now())
-        accounting = Accounting(self._store, self._recorder, self._limits, facts)
+        context = SyncContext(job, record, self._store.clock.now())
+        accounting = Accounting(self._store, self._recorder, self._limits, context)
         accounting.start()
-        ending = decide_ending(facts)
-        countable = facts.countable
+        ending = decide_ending(context)
+        countable = context.countable
         failure: ApiError | None = None
         if ending is not None:
             active = record.active_pods()
@@ -157,24 +157,24 @@ class JobController:
                 yield turn
                 if delete_pod(self._store, pod):
                     self._recorder.normal(job, "SuccessfulDelete", f"Deleted pod: {pod['metadata']['name']}")
-            accounting.note_numbers(0, 0, facts.terminating + len(active))
+            accounting.note_numbers(0, 0, context.terminating + len(active))
             if active:
                 countable = {**countable, **{pod["metadata"]["uid"]: pod for pod in active}}
         else:
-            staffing = Staffing(self._store, self._creator, self._recorder, self._limits, facts)
-            if not facts.marked:
+            pod_manager = PodManager(self._store, self._creator, self._recorder, self._limits, context)
+            if not context.marked:
                 try:
-                    yield from staffing.manage()
+                    yield from pod_manager.manage()
                 except ApiError as error:
                     failure = error
-                if staffing.wait is not None:
-                    self._workers.add_after(key, max(staffing.wait, self._limits.batch_period))
-            if is_complete(facts):
+                if pod_manager.wait is not None:
+                    self._workers.add_after(key, max(pod_manager.wait, self._limits.batch_period))
+            if is_complete(context):
                 ending = COMPLETED
-            elif not facts.marked:
+            elif not context.marked:
                 accounting.note_suspension()
-            accounting.note_numbers(record.active, record.ready, facts.terminating + staffing.removed)
-            left = deadline_in(facts)
+            accounting.note_numbers(record.active, record.ready, context.terminating + pod_manager.removed)
+            left = deadline_in(context)
             if left is not None:
                 self._workers.add_after(key, left)
         yield from accounting.close(ending, countable)

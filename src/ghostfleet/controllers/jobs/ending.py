@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ghostfleet.controllers.jobs.facts import JobFacts
 from ghostfleet.controllers.jobs.indexes import total
 from ghostfleet.controllers.jobs.policies import judge_failure, met_success_rule
+from ghostfleet.controllers.jobs.synccontext import SyncContext
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.timestamps import parse_rfc3339
 
@@ -46,65 +46,70 @@ _TOO_MANY_INDEXES = _failure(
 _FAILED_INDEXES = _failure("FailedIndexes", "Job has failed indexes")
 
 
-def decide_ending(facts: JobFacts) -> Ending | None:
+def decide_ending(context: SyncContext) -> Ending | None:
     """The ending of a Job; None when it goes on, as far as its pods' number is not asked."""
-    if facts.record.plain and not facts.failed and not facts.record.restarts and "conditions" not in facts.status:
+    if (
+        context.record.plain
+        and not context.failed
+        and not context.record.restarts
+        and "conditions" not in context.status
+    ):
         return None
-    for condition in facts.status.get("conditions") or ():
+    for condition in context.status.get("conditions") or ():
         if condition["type"] in ("SuccessCriteriaMet", "FailureTarget") and condition["status"] == "True":
             return Ending(condition["type"], condition.get("reason", ""), condition.get("message", ""))
-    return _failure_by_policy(facts) or _failure_by_count(facts) or _ending_by_index(facts)
+    return _failure_by_policy(context) or _failure_by_count(context) or _ending_by_index(context)
 
 
-def _failure_by_policy(facts: JobFacts) -> Ending | None:
-    policy = facts.spec.get("podFailurePolicy")
+def _failure_by_policy(context: SyncContext) -> Ending | None:
+    policy = context.spec.get("podFailurePolicy")
     if policy is not None:
-        for pod in facts.failed_pods:
+        for pod in context.failed_pods:
             message = judge_failure(policy, pod).message
             if message:
                 return _failure("PodFailurePolicy", message)
     return None
 
 
-def _failure_by_count(facts: JobFacts) -> Ending | None:
-    limit = facts.spec["backoffLimit"]
-    if facts.failed > limit:
+def _failure_by_count(context: SyncContext) -> Ending | None:
+    limit = context.spec["backoffLimit"]
+    if context.failed > limit:
         return _TOO_MANY_FAILURES
-    if facts.record.restarts:
-        restarts = sum(facts.record.restarts.values())
+    if context.record.restarts:
+        restarts = sum(context.record.restarts.values())
         if restarts >= max(limit, 1):
             return _TOO_MANY_FAILURES
-    left = deadline_in(facts)
+    left = deadline_in(context)
     return _TOO_LONG if left is not None and left <= 0 else None
 
 
-def deadline_in(facts: JobFacts) -> int | None:
+def deadline_in(context: SyncContext) -> int | None:
     """Microseconds until the Job has been active for too long; None when it may be so forever."""
-    deadline = facts.spec.get("activeDeadlineSeconds")
-    if deadline is None or facts.spec.get("suspend"):
+    deadline = context.spec.get("activeDeadlineSeconds")
+    if deadline is None or context.spec.get("suspend"):
         return None
-    started = facts.status.get("startTime")
-    left: int = deadline * SECOND + (parse_rfc3339(started) - facts.now if started else 0)
+    started = context.status.get("startTime")
+    left: int = deadline * SECOND + (parse_rfc3339(started) - context.now if started else 0)
     return left
 
 
-def _ending_by_index(facts: JobFacts) -> Ending | None:
-    if not facts.record.indexed:
+def _ending_by_index(context: SyncContext) -> Ending | None:
+    if not context.record.indexed:
         return None
-    completions = facts.spec["completions"]
-    if facts.failed_indexes is not None:
-        lost, most = total(facts.failed_indexes), facts.spec.get("maxFailedIndexes")
+    completions = context.spec["completions"]
+    if context.failed_indexes is not None:
+        lost, most = total(context.failed_indexes), context.spec.get("maxFailedIndexes")
         if most is not None and lost > most:
             return _TOO_MANY_INDEXES
-        if lost and lost + facts.succeeded >= completions:
+        if lost and lost + context.succeeded >= completions:
             return _FAILED_INDEXES
-    rule = met_success_rule(facts.spec.get("successPolicy"), completions, facts.succeeded_indexes)
+    rule = met_success_rule(context.spec.get("successPolicy"), completions, context.succeeded_indexes)
     return None if rule is None else Ending("SuccessCriteriaMet", "SuccessPolicy", f"Matched rules at index {rule}")
 
 
-def is_complete(facts: JobFacts) -> bool:
+def is_complete(context: SyncContext) -> bool:
     """Whether enough pods have succeeded, and none is left that could still."""
-    if facts.record.active:
+    if context.record.active:
         return False
-    completions = facts.spec.get("completions")
-    return facts.succeeded >= (1 if completions is None else int(completions))
+    completions = context.spec.get("completions")
+    return context.succeeded >= (1 if completions is None else int(completions))

@@ -9,10 +9,10 @@ the long way. Jobs that begin, or that end, in the same second have one status b
 from __future__ import annotations
 
 from ghostfleet.controllers.creation import PodCreator
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.jobs.ending import COMPLETED
+from ghostfleet.controllers.jobs.podmanagement import finalizers_of, release
 from ghostfleet.controllers.jobs.records import JOBS, JobRecord
-from ghostfleet.controllers.jobs.staffing import finalizers_of, release
 from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.store import Store
@@ -28,7 +28,7 @@ _REMEMBERED = 1024
 class Shortcut:
     """Takes the short way with the Jobs of one store."""
 
-    def __init__(self, store: Store, creator: PodCreator, recorder: Recorder, *, criteria: bool) -> None:
+    def __init__(self, store: Store, creator: PodCreator, recorder: EventRecorder, *, criteria: bool) -> None:
         self._store = store
         self._creator = creator
         self._recorder = recorder

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from ghostfleet.api.admission import Admission
 from ghostfleet.api.subresources import bind
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.kai.bindrequests import is_failed, is_for_fraction
 from ghostfleet.controllers.kai.claims import VOLUME_CLAIMS, allot_devices, unbound_claims, with_selected_node
 from ghostfleet.controllers.kai.constants import (
@@ -29,9 +29,9 @@ from ghostfleet.controllers.workers import Steps, Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.errors import ApiError
-from ghostfleet.core.listening import Ear
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.store import Store
+from ghostfleet.core.subscription import Subscription
 from ghostfleet.core.timestamps import rfc3339
 
 __all__ = ["Binder"]
@@ -59,12 +59,12 @@ class Binder:
         #: Requests that wait for volume claims.
         self._claiming: dict[Key, None] = {}
         client = profile.limiter("kai-binder")
-        self._recorder = Recorder(store, "binder", profile, client)
+        self._recorder = EventRecorder(store, "binder", profile, client)
         self._workers: Workers[Key] = Workers(
             store.clock, self._sync, count=profile.number("kai-binder.workers"), client=client
         )
         self._groups: WorkQueue[str] = WorkQueue(store.clock, self._reservations.sync)
-        self._claims = Ear(lambda: store.listen(VOLUME_CLAIMS, self._notice_claim))
+        self._claims = Subscription(lambda: store.listen(VOLUME_CLAIMS, self._notice_claim))
         store.listen("pods", self._notice_pod)
         store.listen(BIND_REQUESTS, self._notice, status=False)
         for request in store.list(BIND_REQUESTS):
@@ -174,7 +174,7 @@ class Binder:
         if self._is_too_late(key, "volumes", self._volume_timeout):
             raise ApiError(504, "Timeout", "binding volumes: context deadline exceeded")
         self._claiming[key] = None
-        self._claims.open_if(self._claiming)
+        self._claims.subscribe_if(self._claiming)
         raise _Waits
 
     # -- waiting -----------------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ class Binder:
         for what in ("reservation", "volumes"):
             self._deadlines.pop((key, what), None)
         self._claiming.pop(key, None)
-        self._claims.open_if(self._claiming)
+        self._claims.subscribe_if(self._claiming)
         for group in _groups_for(request):
             self._reservations.forget(group, key)
 

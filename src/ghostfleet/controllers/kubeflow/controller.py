@@ -8,11 +8,11 @@ that fails under a policy of restarting is deleted and made anew.
 from __future__ import annotations
 
 from ghostfleet.controllers.creation import PodCreator
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.following import Followed, Key
 from ghostfleet.controllers.kubeflow.definitions import PYTORCH_JOBS
 from ghostfleet.controllers.kubeflow.ending import clean_up, decide_limit, time_to_deadline, time_to_live
-from ghostfleet.controllers.kubeflow.records import JobRecord, Tally
+from ghostfleet.controllers.kubeflow.records import Tally, TrainingJobRecord
 from ghostfleet.controllers.kubeflow.replicas import (
     CONTROLLER,
     MASTER,
@@ -46,7 +46,7 @@ class PyTorchJobController:
         self._store = store
         self._creator = creator
         self._reader = RoleReader(creator.templates)
-        self._recorder = Recorder(store, CONTROLLER, profile, client)
+        self._recorder = EventRecorder(store, CONTROLLER, profile, client)
         self._workers: Workers[Key] = Workers(
             store.clock, self._sync, count=profile.number("pytorchjob.workers"), client=client
         )
@@ -54,9 +54,9 @@ class PyTorchJobController:
             store, routes, PYTORCH_JOBS, ("kubeflow.org/v1", "PyTorchJob"), self._record, self._workers.add
         )
 
-    def _record(self, job: Object) -> JobRecord | None:
+    def _record(self, job: Object) -> TrainingJobRecord | None:
         ours = (job["spec"].get("runPolicy") or {}).get("managedBy", _MANAGER) == _MANAGER
-        return JobRecord(job, self._reader) if ours else None
+        return TrainingJobRecord(job, self._reader) if ours else None
 
     def _sync(self, key: Key) -> Steps:
         found = self._jobs.find(key)
@@ -78,14 +78,14 @@ class PyTorchJobController:
             yield from self._suspend(job, record, status)
         else:
             yield from self._run(job, record, status)
-        told = status.told()
-        if told is not None:
+        changed = status.to_object()
+        if changed is not None:
             yield 1
-            self._jobs.report(job, told)
+            self._jobs.report(job, changed)
         if status.has("Succeeded") or status.has("Failed"):
             self._workers.add(key)
 
-    def _run(self, job: Object, record: JobRecord, status: JobStatus) -> Steps:
+    def _run(self, job: Object, record: TrainingJobRecord, status: JobStatus) -> Steps:
         if status.has("Suspended"):
             message = f"PyTorchJob {job['metadata']['name']} is resumed."
             status.put("Suspended", message, value=False, reason="Resumed")
@@ -101,7 +101,7 @@ class PyTorchJobController:
         # The job stands as its pods stood before any of them was removed or made.
         tallies = {role.type: record.tally(role) for role in record.roles}
         for role in record.roles:
-            yield from self._staff(job, record, role, status)
+            yield from self._manage_pods(job, record, role, status)
         record.served = True
         status.begin()
         status.count(job["metadata"]["name"], record.roles, tallies)
@@ -110,7 +110,7 @@ class PyTorchJobController:
         if left is not None:
             self._workers.add_after(record.key, left)
 
-    def _staff(self, job: Object, record: JobRecord, role: Role, status: JobStatus) -> Steps:
+    def _manage_pods(self, job: Object, record: TrainingJobRecord, role: Role, status: JobStatus) -> Steps:
         """Make what a role lacks, remove what it has too much of, and restart what failed."""
         for _, pod in record.failed_pods(role):
             yield from self._restart(job, role, pod, status)
@@ -130,7 +130,9 @@ class PyTorchJobController:
                     self._store.create("services", service_of(job, role, index))
                     self._recorder.normal(job, "SuccessfulCreateService", f"Created service: {name}")
 
-    def _create_pod(self, job: Object, record: JobRecord, role: Role, index: int, reference: list[Object]) -> None:
+    def _create_pod(
+        self, job: Object, record: TrainingJobRecord, role: Role, index: int, reference: list[Object]
+    ) -> None:
         name = job["metadata"]["name"]
         leads = role.type == record.roles[0].type and index == 0
         record.own_write = True
@@ -169,7 +171,7 @@ class PyTorchJobController:
         if delete_pod(self._store, pod):
             self._recorder.normal(job, "SuccessfulDeletePod", f"Deleted pod: {pod['metadata']['name']}")
 
-    def _judge(self, job: Object, record: JobRecord, status: JobStatus, tallies: dict[str, Tally]) -> None:
+    def _judge(self, job: Object, record: TrainingJobRecord, status: JobStatus, tallies: dict[str, Tally]) -> None:
         """Say how the job stands, from the states of its pods."""
         name = job["metadata"]["name"]
         for role in record.roles:
@@ -197,7 +199,7 @@ class PyTorchJobController:
         self._recorder.normal(job, f"PyTorchJob{reason}", message)
         status.put("Failed", message, reason=reason)
 
-    def _suspend(self, job: Object, record: JobRecord, status: JobStatus) -> Steps:
+    def _suspend(self, job: Object, record: TrainingJobRecord, status: JobStatus) -> Steps:
         yield from clean_up(self._store, self._recorder, job, record, "All")
         record.served = False
         status.stop()
@@ -208,15 +210,15 @@ class PyTorchJobController:
             status.put("Suspended", message)
             self._recorder.normal(job, "PyTorchJobSuspended", message)
 
-    def _finish(self, job: Object, record: JobRecord, status: JobStatus) -> Steps:
+    def _finish(self, job: Object, record: TrainingJobRecord, status: JobStatus) -> Steps:
         """See to what is left of a job that has ended, and to the job itself when its time is over."""
         policy = job["spec"].get("runPolicy") or {}
         yield from clean_up(self._store, self._recorder, job, record, policy.get("cleanPodPolicy") or "None")
         status.settle()
-        told = status.told()
-        if told is not None:
+        changed = status.to_object()
+        if changed is not None:
             yield 1
-            self._jobs.report(job, told)
+            self._jobs.report(job, changed)
         left = time_to_live(job, status, self._store.clock.now())
         if left is None:
             self._jobs.forget(job)

@@ -6,8 +6,8 @@ when a job ends are its pods, with their services: all, those that have not ende
 
 from __future__ import annotations
 
-from ghostfleet.controllers.events import Recorder
-from ghostfleet.controllers.kubeflow.records import JobRecord
+from ghostfleet.controllers.events import EventRecorder
+from ghostfleet.controllers.kubeflow.records import TrainingJobRecord
 from ghostfleet.controllers.kubeflow.status import JobStatus
 from ghostfleet.controllers.pods import delete_pod, is_active
 from ghostfleet.controllers.workers import Steps
@@ -19,7 +19,7 @@ from ghostfleet.core.timestamps import parse_rfc3339
 __all__ = ["clean_up", "decide_limit", "time_to_deadline", "time_to_live"]
 
 
-def decide_limit(job: Object, record: JobRecord, status: JobStatus, now: int) -> str:
+def decide_limit(job: Object, record: TrainingJobRecord, status: JobStatus, now: int) -> str:
     """Why the job must end now; empty when it need not."""
     name = job["metadata"]["name"]
     limit = (job["spec"].get("runPolicy") or {}).get("backoffLimit")
@@ -31,7 +31,7 @@ def decide_limit(job: Object, record: JobRecord, status: JobStatus, now: int) ->
     return ""
 
 
-def _is_past(limit: int, record: JobRecord, status: JobStatus) -> bool:
+def _is_past(limit: int, record: TrainingJobRecord, status: JobStatus) -> bool:
     restarts = record.restarts()
     if restarts and restarts >= limit:
         return True
@@ -58,7 +58,7 @@ def time_to_live(job: Object, status: JobStatus, now: int) -> int | None:
     return parse_rfc3339(status.completion_time) + int(seconds) * SECOND - now
 
 
-def clean_up(store: Store, recorder: Recorder, job: Object, record: JobRecord, which: str) -> Steps:
+def clean_up(store: Store, recorder: EventRecorder, job: Object, record: TrainingJobRecord, which: str) -> Steps:
     """Delete the job's pods, those that have not ended or all of them, and their services."""
     if which not in ("All", "Running"):
         return

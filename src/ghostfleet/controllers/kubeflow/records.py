@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ghostfleet.controllers.kubeflow.replicas import REPLICA_INDEX, REPLICA_TYPE, Role, RoleReader
 from ghostfleet.core.changes import Object
 
-__all__ = ["JobRecord", "Place", "Tally"]
+__all__ = ["Place", "Tally", "TrainingJobRecord"]
 
 #: Which replica: the type as labels have it, and the index.
 Place = tuple[str, int]
@@ -44,7 +44,7 @@ def _place(pod: Object) -> Place | None:
     return labels[REPLICA_TYPE], int(index)
 
 
-class JobRecord:
+class TrainingJobRecord:
     """The pods of one job."""
 
     __slots__ = (

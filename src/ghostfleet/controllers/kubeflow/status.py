@@ -118,7 +118,7 @@ class JobStatus:
         found: str | None = self._rest.get("completionTime")
         return found
 
-    def told(self) -> Object | None:
+    def to_object(self) -> Object | None:
         """The status as it is now; None when nothing has changed."""
         new = {"conditions": self._conditions, **self._rest}
         new.setdefault("replicaStatuses", {})

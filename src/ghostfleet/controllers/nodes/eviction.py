@@ -6,15 +6,15 @@ which it tolerates the taints. When the taints go, so does the plan to delete it
 
 from __future__ import annotations
 
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.nodes.taints import no_execute, tolerated_for
 from ghostfleet.controllers.pods import condition_of, delete_pod, is_terminal, with_condition
 from ghostfleet.controllers.workers import Steps, Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import Handle
-from ghostfleet.core.listening import Ear
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.store import Store
+from ghostfleet.core.subscription import Subscription
 from ghostfleet.core.timestamps import rfc3339
 
 __all__ = ["TaintEviction"]
@@ -28,14 +28,14 @@ class TaintEviction:
     def __init__(self, store: Store, profile: Profile) -> None:
         client = profile.limiter("kube-controller-manager", "Taint eviction controller")
         self._store = store
-        self._recorder = Recorder(store, "taint-eviction-controller", profile, client)
+        self._recorder = EventRecorder(store, "taint-eviction-controller", profile, client)
         self._workers: Workers[Key] = Workers(
             store.clock, self._evict, count=profile.number("eviction.workers"), client=client
         )
         #: Pods that are to go: since when, and the timer.
         self._plans: dict[Key, tuple[int, Handle]] = {}
         self._tainted: dict[str, list[Object]] = {}
-        self._ear = Ear(lambda: store.listen("pods", self._notice_pod, status=False))
+        self._subscription = Subscription(lambda: store.listen("pods", self._notice_pod, status=False))
         for node in store.list("nodes"):
             self._look_at(node["metadata"]["name"], no_execute(node))
         store.listen("nodes", self._notice)
@@ -60,7 +60,7 @@ class TaintEviction:
             self._tainted[name] = taints
         else:
             self._tainted.pop(name, None)
-        self._ear.open_if(self._tainted or self._plans)
+        self._subscription.subscribe_if(self._tainted or self._plans)
         for pod in list(self._store.having("pods", "node", name)):
             self._plan((pod["metadata"]["namespace"], pod["metadata"]["name"]), pod, taints)
 

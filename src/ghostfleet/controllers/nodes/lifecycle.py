@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.nodes.taints import NOT_READY, UNREACHABLE, change_taints
 from ghostfleet.controllers.nodes.zones import Zones
 from ghostfleet.controllers.pods import condition_of, with_condition
@@ -64,7 +64,7 @@ class NodeLifecycle:
         self._grace = profile.duration("node.grace-period")
         self._first_grace = profile.duration("node.startup-grace-period")
         self._start = store.clock.now()
-        self._recorder = Recorder(store, "node-controller", profile, client)
+        self._recorder = EventRecorder(store, "node-controller", profile, client)
         self._health: dict[str, _Health] = {}
         self._zones = Zones(store.clock, profile, self._drive_away)
         self._workers: Workers[str] = Workers(store.clock, self._sync, client=client)

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from ghostfleet.controllers.kubeflow import PYTORCH_JOBS
 from ghostfleet.controllers.pods import controller_of, owner_reference
-from ghostfleet.controllers.runai.definitions import POD_GROUPS, RUNAI_JOBS
-from ghostfleet.controllers.runai.offspring import (
+from ghostfleet.controllers.runai.children import (
     GROUP_NAME,
     PRIORITY_CLASS,
     RELEASE,
@@ -18,11 +17,12 @@ from ghostfleet.controllers.runai.offspring import (
     group_name,
     project_of,
 )
+from ghostfleet.controllers.runai.definitions import POD_GROUPS, RUNAI_JOBS
 from ghostfleet.controllers.workers import Steps, Workers
 from ghostfleet.core.changes import Change, Object
-from ghostfleet.core.listening import Ear
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.store import Store
+from ghostfleet.core.subscription import Subscription
 
 __all__ = ["PodGrouper"]
 
@@ -42,7 +42,7 @@ class PodGrouper:
             count=profile.number("pod-grouper.workers"),
             client=profile.limiter("runai-pod-grouper", "Pod grouper"),
         )
-        self._ear = Ear(lambda: store.listen("pods", self._notice, status=False))
+        self._subscription = Subscription(lambda: store.listen("pods", self._notice, status=False))
         for resource in _JOBS.values():
             store.listen(resource, self._notice_job, status=False)
         self._look()
@@ -54,7 +54,7 @@ class PodGrouper:
             self._look()
 
     def _look(self) -> None:
-        self._ear.open_if(any(map(self._store.count, _JOBS.values())))
+        self._subscription.subscribe_if(any(map(self._store.count, _JOBS.values())))
 
     def _notice(self, change: Change) -> None:
         if change.old is None and change.new is not None:

@@ -7,14 +7,14 @@ waits, as with a Job of Kubernetes, until the job has failed more often than its
 from __future__ import annotations
 
 from ghostfleet.controllers.creation import PodCreator
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.following import Followed, Key
 from ghostfleet.controllers.jobs.backoff import remaining
 from ghostfleet.controllers.pods import delete_pod
 from ghostfleet.controllers.routing import PodRoutes
+from ghostfleet.controllers.runai.children import GROUP_NAME, JOB_NAME, RELEASE, group_name
 from ghostfleet.controllers.runai.definitions import RUNAI_JOBS
-from ghostfleet.controllers.runai.offspring import GROUP_NAME, JOB_NAME, RELEASE, group_name
-from ghostfleet.controllers.runai.records import JobRecord
+from ghostfleet.controllers.runai.records import RunaiJobRecord
 from ghostfleet.controllers.workers import Steps, Workers
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND
@@ -36,7 +36,7 @@ class RunaiJobController:
         self._store = store
         self._creator = creator
         self._templates = creator.templates
-        self._recorder = Recorder(store, "runaijob-controller", profile, client)
+        self._recorder = EventRecorder(store, "runaijob-controller", profile, client)
         self._backoff = profile.duration("runaijob.pod-failure-backoff")
         self._longest_backoff = profile.duration("runaijob.pod-failure-backoff-limit")
         self._workers: Workers[Key] = Workers(
@@ -47,7 +47,7 @@ class RunaiJobController:
             routes,
             RUNAI_JOBS,
             ("run.ai/v1", "RunaiJob"),
-            lambda job: JobRecord(job, store.clock),
+            lambda job: RunaiJobRecord(job, store.clock),
             self._workers.add,
         )
 
@@ -70,10 +70,10 @@ class RunaiJobController:
             yield from self._remove(job, record)
             yield from self._report(job, record, "Suspended")
         else:
-            yield from self._staff(job, record)
+            yield from self._manage_pods(job, record)
             yield from self._report(job, record, "Running" if record.running else "Pending")
 
-    def _staff(self, job: Object, record: JobRecord) -> Steps:
+    def _manage_pods(self, job: Object, record: RunaiJobRecord) -> Steps:
         indexes = record.free_indexes()
         if not indexes:
             return
@@ -86,7 +86,7 @@ class RunaiJobController:
             yield 1
             self._create(job, record, index)
 
-    def _create(self, job: Object, record: JobRecord, index: int) -> None:
+    def _create(self, job: Object, record: RunaiJobRecord, index: int) -> None:
         name = job["metadata"]["name"]
         record.own_write = True
         try:
@@ -106,7 +106,7 @@ class RunaiJobController:
         finally:
             record.own_write = False
 
-    def _remove(self, job: Object, record: JobRecord) -> Steps:
+    def _remove(self, job: Object, record: RunaiJobRecord) -> Steps:
         for name in record.active_pods():
             pod = self._store.find("pods", record.key[0], name)
             if pod is not None:
@@ -115,7 +115,7 @@ class RunaiJobController:
                     self._recorder.normal(job, "SuccessfulDelete", f"Deleted pod: {name}")
 
     def _report(
-        self, job: Object, record: JobRecord, phase: str, condition: tuple[str, str, str] | None = None
+        self, job: Object, record: RunaiJobRecord, phase: str, condition: tuple[str, str, str] | None = None
     ) -> Steps:
         """Write the job's status, if it has changed."""
         before = job.get("status") or {}
@@ -125,8 +125,8 @@ class RunaiJobController:
         status |= {field: number for field, number in counts.items() if number}
         if condition is not None:
             kind, reason, message = condition
-            told = {"type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": now}
-            status |= {"completionTime": now, "conditions": [told]}
+            ended = {"type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": now}
+            status |= {"completionTime": now, "conditions": [ended]}
         if status == before:
             return
         yield 1
@@ -136,7 +136,7 @@ class RunaiJobController:
             else:
                 self._jobs.forget(job)
 
-    def _expire(self, job: Object, record: JobRecord) -> Steps:
+    def _expire(self, job: Object, record: RunaiJobRecord) -> Steps:
         """Remove a finished job when its time is over."""
         seconds = job["spec"].get("ttlSecondsAfterFinished")
         if seconds is None:

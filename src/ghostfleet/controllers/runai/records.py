@@ -9,7 +9,7 @@ from __future__ import annotations
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import Clock
 
-__all__ = ["JobRecord"]
+__all__ = ["RunaiJobRecord"]
 
 _WAITING, _RUNNING, _SUCCEEDED, _FAILED, _LEAVING = range(5)
 _STATES = {"Running": _RUNNING, "Succeeded": _SUCCEEDED, "Failed": _FAILED}
@@ -20,7 +20,7 @@ def _state(pod: Object) -> int:
     return _LEAVING if state <= _RUNNING and "deletionTimestamp" in pod["metadata"] else state
 
 
-class JobRecord:
+class RunaiJobRecord:
     """The pods of one job."""
 
     __slots__ = (

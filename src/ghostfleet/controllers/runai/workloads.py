@@ -12,13 +12,13 @@ from typing import NamedTuple
 from ghostfleet.api.podtemplates import PodTemplates
 from ghostfleet.api.quotas import charge_quotas
 from ghostfleet.controllers.definitions import DEFINITIONS
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.kubeflow import PYTORCH_JOBS
 from ghostfleet.controllers.pods import controller_of
 from ghostfleet.controllers.repairing import is_overwritten
-from ghostfleet.controllers.runai.casting import Cast, Caster
+from ghostfleet.controllers.runai.children import claim_of, name_of, pytorch_job_of, runai_job_of
 from ghostfleet.controllers.runai.definitions import DISTRIBUTED, INTERACTIVE, RUNAI_JOBS, TRAINING, WORKLOADS
-from ghostfleet.controllers.runai.offspring import claim_of, name_of, pytorch_job_of, runai_job_of
+from ghostfleet.controllers.runai.templatecache import TemplateCache, WorkloadTemplate
 from ghostfleet.controllers.runai.values import FieldProblem, flag
 from ghostfleet.controllers.volumes.controller import CLAIMS
 from ghostfleet.controllers.workers import Steps, Workers
@@ -62,9 +62,10 @@ class WorkloadController:
     def __init__(self, store: Store, templates: PodTemplates, profile: Profile) -> None:
         client = profile.limiter("runai-workload-controller", "Run:ai workload controller")
         self._store = store
-        self._recorder = Recorder(store, "workload-controller", profile, client)
-        self._casters = {
-            resource: Caster("pytorch" if resource == DISTRIBUTED else "main", templates) for resource in WORKLOADS
+        self._recorder = EventRecorder(store, "workload-controller", profile, client)
+        self._template_caches = {
+            resource: TemplateCache("pytorch" if resource == DISTRIBUTED else "main", templates)
+            for resource in WORKLOADS
         }
         self._workers: Workers[Key] = Workers(
             store.clock, self._sync, count=profile.number("runai-workload.workers"), client=client
@@ -112,7 +113,7 @@ class WorkloadController:
                 yield from self._expire(key)
             return
         try:
-            cast = self._cast(key, workload)
+            workload_template = self._template(key, workload)
         except (FieldProblem, ApiError) as error:
             yield from self._report(key, workload, "Failed", str(error))
             return
@@ -122,7 +123,7 @@ class WorkloadController:
                 self._store.delete(resource, key.namespace, job["metadata"]["name"])
             yield from self._report(key, workload, "Stopped")
         elif (workload.get("status") or {}).get("phase") not in _ENDED:
-            yield from self._create(key, workload, cast, resource)
+            yield from self._create(key, workload, workload_template, resource)
 
     def _own_job(self, workload: Object, resource: str) -> Object | None:
         """The job of a workload, if it has one; others may have the same name."""
@@ -130,29 +131,29 @@ class WorkloadController:
         owner = controller_of(job) if job is not None else None
         return job if owner is not None and owner["uid"] == workload["metadata"]["uid"] else None
 
-    def _cast(self, key: Key, workload: Object) -> Cast:
+    def _template(self, key: Key, workload: Object) -> WorkloadTemplate:
         name = name_of(workload)
         problems = is_dns1123_label(name)
         if problems:
             raise FieldProblem("name.value", name, f"a name for objects ({problems[0]})")
-        return self._casters[key.resource].cast(workload["spec"])
+        return self._template_caches[key.resource].template_of(workload["spec"])
 
-    def _create(self, key: Key, workload: Object, cast: Cast, resource: str) -> Steps:
+    def _create(self, key: Key, workload: Object, workload_template: WorkloadTemplate, resource: str) -> Steps:
         try:
-            for wish in cast.claims:
-                name = wish.claim_name(name_of(workload))
-                if not wish.existing and self._store.find(CLAIMS, key.namespace, name) is None:
+            for claim_template in workload_template.claims:
+                name = claim_template.claim_name(name_of(workload))
+                if not claim_template.existing and self._store.find(CLAIMS, key.namespace, name) is None:
                     yield 1
-                    claim = claim_of(workload, wish)
+                    claim = claim_of(workload, claim_template)
                     charge_quotas(self._store, CLAIMS, claim)
                     self._store.create(CLAIMS, claim)
             yield 1
             if resource == PYTORCH_JOBS:
                 if self._store.find(DEFINITIONS, "", PYTORCH_JOBS) is None:
                     raise not_found(DEFINITIONS, PYTORCH_JOBS)
-                job = pytorch_job_of(workload, cast)
+                job = pytorch_job_of(workload, workload_template)
             else:
-                job = runai_job_of(workload, cast, interactive=key.resource == INTERACTIVE)
+                job = runai_job_of(workload, workload_template, interactive=key.resource == INTERACTIVE)
             if self._store.find(resource, key.namespace, job["metadata"]["name"]) is not None:
                 raise already_exists(resource, job["metadata"]["name"])
             self._store.create(resource, job)
@@ -190,7 +191,7 @@ class WorkloadController:
         ended = (workload.get("status") or {}).get("completionTime") if workload is not None else None
         if workload is None or ended is None:
             return
-        life = self._cast(key, workload).time_to_live
+        life = self._template(key, workload).time_to_live
         if life is None:
             return
         left = parse_rfc3339(ended) + life - self._store.clock.now()

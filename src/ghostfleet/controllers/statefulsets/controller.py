@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from ghostfleet.controllers.creation import PodCreator
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.membership import Memberships
 from ghostfleet.controllers.pods import delete_pod, is_terminal, owner_reference, ready_since
 from ghostfleet.controllers.repairing import wake_when_overwritten
@@ -54,7 +54,7 @@ class StatefulSetController:
         client = profile.limiter("kube-controller-manager", "StatefulSet controller")
         self._store = store
         self._creator = creator
-        self._recorder = Recorder(store, "statefulset-controller", profile, client)
+        self._recorder = EventRecorder(store, "statefulset-controller", profile, client)
         self._workers: Workers[Key] = Workers(
             store.clock, self._sync, count=profile.number("statefulset.workers"), client=client
         )

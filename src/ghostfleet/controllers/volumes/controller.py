@@ -7,7 +7,7 @@ deleted or kept, as its reclaim policy says.
 
 from __future__ import annotations
 
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.volumes.lookups import ClaimUsers, FreeVolumes
 from ghostfleet.controllers.volumes.matching import best_volume, class_of, is_for, misfit
 from ghostfleet.controllers.volumes.protection import VOLUME_PROTECTION
@@ -43,7 +43,7 @@ class VolumeController:
         self._free = FreeVolumes(store)
         self._users = ClaimUsers(store)
         self._delay = profile.duration("volume.provisioning-delay")
-        self._recorder = Recorder(store, "persistentvolume-controller", profile, client)
+        self._recorder = EventRecorder(store, "persistentvolume-controller", profile, client)
         self._claims: Workers[Key] = Workers(store.clock, self._sync_claim, count=count, client=client)
         self._volumes: Workers[str] = Workers(store.clock, self._sync_volume, count=count, client=client)
         #: Claims that wait for a volume.

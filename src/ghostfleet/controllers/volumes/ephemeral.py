@@ -7,7 +7,7 @@ that it goes with it. A claim of that name that belongs to somebody else is left
 from __future__ import annotations
 
 from ghostfleet.api.defaults import apply_defaults, prepare_for_create
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.pods import is_terminal, owner_reference
 from ghostfleet.controllers.volumes.protection import CLAIM_PROTECTION
 from ghostfleet.controllers.workers import Steps, Workers
@@ -27,7 +27,7 @@ class EphemeralVolumeController:
     def __init__(self, store: Store, profile: Profile) -> None:
         client = profile.limiter("kube-controller-manager", "Ephemeral volume controller")
         self._store = store
-        self._recorder = Recorder(store, "ephemeral_volume", profile, client)
+        self._recorder = EventRecorder(store, "ephemeral_volume", profile, client)
         count = profile.number("ephemeral-volume.workers")
         self._workers: Workers[Key] = Workers(store.clock, self._sync, count=count, client=client)
         for pod in store.list("pods"):

@@ -9,9 +9,9 @@ from __future__ import annotations
 from ghostfleet.controllers.pods import is_terminal
 from ghostfleet.controllers.workers import Steps, Workers
 from ghostfleet.core.changes import Change, Object
-from ghostfleet.core.listening import Ear
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.store import Store
+from ghostfleet.core.subscription import Subscription
 
 __all__ = ["CLAIM_PROTECTION", "VOLUME_PROTECTION", "StorageProtection"]
 
@@ -30,7 +30,7 @@ class StorageProtection:
         )
         #: Marked claims and volumes that are held.
         self._held: dict[tuple[str, str, str], None] = {}
-        self._ear = Ear(lambda: store.listen("pods", self._notice_pod))
+        self._subscription = Subscription(lambda: store.listen("pods", self._notice_pod))
         for resource in _FINALIZERS:
             for obj in store.list(resource):
                 self._consider(resource, obj)
@@ -41,7 +41,7 @@ class StorageProtection:
             self._consider(change.resource, change.new)
         else:
             self._held.pop((change.resource, change.namespace, change.name), None)
-            self._ear.open_if(self._held)
+            self._subscription.subscribe_if(self._held)
         if change.resource == "persistentvolumeclaims":
             self._look_again("persistentvolumes")
 
@@ -50,7 +50,7 @@ class StorageProtection:
         if "deletionTimestamp" in metadata and _FINALIZERS[resource] in metadata.get("finalizers", ()):
             key = (resource, metadata.get("namespace", ""), metadata["name"])
             self._held[key] = None
-            self._ear.open_if(self._held)
+            self._subscription.subscribe_if(self._held)
             self._workers.add(key)
 
     def _notice_pod(self, change: Change) -> None:
@@ -77,7 +77,7 @@ class StorageProtection:
         if not left:
             del metadata["finalizers"]
         self._held.pop(key, None)
-        self._ear.open_if(self._held)
+        self._subscription.subscribe_if(self._held)
         self._store.update(resource, {**current, "metadata": metadata})
 
     def _in_use(self, resource: str, obj: Object) -> bool:

@@ -163,7 +163,7 @@ def _zero(key: str, type: Type) -> Any:
         return MISSING
     default = type.defaults.get(key, MISSING)
     if default is MISSING:
-        return None if key in type.required else MISSING
+        return None if key in type.required and key not in type.omits else MISSING
     return MISSING if default else default
 
 

@@ -1,17 +1,17 @@
 """A better dispatcher: what MCAD could be.
 
 A wrapper is dispatched when each of its pods has room on a node that it may run on, all at the same time; what is
-promised to a wrapper is taken into account until its pods are bound. Nothing is tried by the clock: wrappers are looked
-at when they come, and when something becomes free. Those who do not fit keep nobody waiting who does; but one that has
-waited long enough gets nodes *held* for it, which nobody else is placed on, until it fits. A dispatched wrapper whose
-pods find no node after all, or too few of whose pods run, gives its place back and waits again.
+reserved for a wrapper is taken into account until its pods are bound. Nothing is tried by the clock: wrappers are
+looked at when they come, and when something becomes free. Those who do not fit keep nobody waiting who does; but one
+that has waited long enough gets nodes *held* for it, which nobody else is placed on, until it fits. A dispatched
+wrapper whose pods find no node after all, or too few of whose pods run, gives its place back and waits again.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import Handle
 from ghostfleet.core.profile import load_profile
@@ -28,7 +28,7 @@ from ghostfleet.dispatchers.mcad.conditions import (
 from ghostfleet.dispatchers.mcad.demand import PodGroup, disagreements, pod_groups
 from ghostfleet.dispatchers.mcad.dispatch import NOT_RUNNABLE
 from ghostfleet.dispatchers.mcad.followup import FollowUp
-from ghostfleet.dispatchers.mcad.placement import Plan
+from ghostfleet.dispatchers.mcad.placement import PodPlacement
 from ghostfleet.dispatchers.mcad.reasons import no_place
 from ghostfleet.dispatchers.mcad.waiting import Lines, Signature
 from ghostfleet.dispatchers.mcad.wrapper import QUOTA_SUBTREES, Key, Wrapper
@@ -44,7 +44,7 @@ class _Waiting(NamedTuple):
 
 
 class BetterMcad(FollowUp):
-    """See the module's words."""
+    """Dispatches a wrapper once all of its pods have room at the same time."""
 
     def _begin(self) -> None:
         self.lines = Lines()
@@ -57,7 +57,7 @@ class BetterMcad(FollowUp):
         #: Whether wrappers may belong to other quota than when they came.
         self._trees_changed = False
         self._stops.append(self._api.store.listen(QUOTA_SUBTREES, self._notice_tree, status=False))
-        self._recorder = Recorder(self._api.store, "mcad", load_profile("instant"))
+        self._recorder = EventRecorder(self._api.store, "mcad", load_profile("instant"))
         super()._begin()
 
     def _end(self) -> None:
@@ -71,7 +71,7 @@ class BetterMcad(FollowUp):
     def _added(self, key: Key) -> None:
         self._see_first(key)
         wrapper = self._readable(key)
-        status = self.desk.status(key)
+        status = self.appwrappers.status(key)
         if wrapper is None or status.get("state") in (COMPLETED, FAILED):
             return
         if status.get("canrun"):
@@ -135,9 +135,9 @@ class BetterMcad(FollowUp):
 
     def _say_queued(self, key: Key) -> None:
         """Write that a wrapper waits, if it still does."""
-        status = self.desk.status(key)
+        status = self.appwrappers.status(key)
         if key in self.lines and status.get("state") != PENDING:
-            self.desk.write(key, queued(status, self._clock.now()), "join - setQueueing")
+            self.appwrappers.write(key, queued(status, self._clock.now()), "join - setQueueing")
 
     def _freed(self) -> None:
         if len(self.lines):
@@ -173,7 +173,7 @@ class BetterMcad(FollowUp):
             self.lines.remove(key)
             self.lines.add(key, self._signature(wrapper, groups), wrapper.priority)
 
-    def _ask_quota(self, wrapper: Wrapper, plan: Plan) -> None:
+    def _ask_quota(self, wrapper: Wrapper, plan: PodPlacement) -> None:
         key = wrapper.key
         victims: tuple[Key, ...] = ()
         if self.quotas.active:
@@ -181,7 +181,7 @@ class BetterMcad(FollowUp):
             answer = forest.allocate(
                 key,
                 forest.leaves_of(wrapper.labels),
-                self.desk.demand(key).total,
+                self.appwrappers.demand(key).total,
                 priority=wrapper.priority,
                 preemptable=self._preemption,
             )
@@ -203,16 +203,16 @@ class BetterMcad(FollowUp):
 
     def _refuse(self, key: Key, reason: str, message: str) -> None:
         self.lines.block(key)
-        status = self.desk.status(key)
+        status = self.appwrappers.status(key)
         if any(each.get("message") == message for each in (status.get("conditions") or ())[-1:]):
             return
         now = self._clock.now()
-        self.desk.remember(key, backed_off(head_of_line(queued(status, now), now), now, reason, message))
+        self.appwrappers.remember(key, backed_off(head_of_line(queued(status, now), now), now, reason, message))
         self._later(self.costs.write(), self._say_refused, key)
 
     def _say_refused(self, key: Key) -> None:
         if key in self.lines:
-            self.desk.write(key, self.desk.status(key), "turn - setBackoff")
+            self.appwrappers.write(key, self.appwrappers.status(key), "turn - setBackoff")
 
     # -- holding nodes -----------------------------------------------------------------------------------------------
 
@@ -221,7 +221,7 @@ class BetterMcad(FollowUp):
         key = self.lines.oldest_blocked()
         if key is None or key == self.holder:
             return
-        since = micro_time(self.desk.status(key), "controllerfirsttimestamp") or self._clock.now()
+        since = micro_time(self.appwrappers.status(key), "controllerfirsttimestamp") or self._clock.now()
         if since + self._reserves_after > self._clock.now():
             if self._aging is None:
                 self._aging = self._clock.call_at(since + self._reserves_after, self._age)
@@ -244,14 +244,14 @@ class BetterMcad(FollowUp):
 
     # -- dispatching -------------------------------------------------------------------------------------------------
 
-    def _dispatch(self, wrapper: Wrapper, plan: Plan) -> None:
+    def _dispatch(self, wrapper: Wrapper, plan: PodPlacement) -> None:
         key = wrapper.key
-        self.occupancy.promise(key, plan)
+        self.occupancy.reserve(key, plan)
         now = self._clock.now()
-        status = self.desk.status(key)
+        status = self.appwrappers.status(key)
         if status.get("state") != PENDING:
             status = queued(status, now)
-        self.desk.remember(key, may_run(head_of_line(status, now)))
+        self.appwrappers.remember(key, may_run(head_of_line(status, now)))
         self._watch(wrapper)
         self._later(max(self.costs.creation() for _ in wrapper.items or (None,)), self._create, wrapper)
 

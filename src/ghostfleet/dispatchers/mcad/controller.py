@@ -12,12 +12,12 @@ from collections.abc import Generator
 from ghostfleet.api.verbs import Api
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.profile import Profile
+from ghostfleet.dispatchers.mcad.appwrapperstore import AppWrapperStore
 from ghostfleet.dispatchers.mcad.availability import Ledger, Terms, available
 from ghostfleet.dispatchers.mcad.conditions import COMPLETED, FAILED, HOLD, counted, failed, first_seen
 from ghostfleet.dispatchers.mcad.costs import Costs
-from ghostfleet.dispatchers.mcad.desk import Desk
 from ghostfleet.dispatchers.mcad.items import Items
-from ghostfleet.dispatchers.mcad.pods import Census, OwnPods
+from ghostfleet.dispatchers.mcad.pods import OwnPods, PodCounter
 from ghostfleet.dispatchers.mcad.quotas import Quotas
 from ghostfleet.dispatchers.mcad.threads import Steps
 from ghostfleet.dispatchers.mcad.wrapper import APPWRAPPERS, Item, Key, Wrapper
@@ -55,16 +55,16 @@ class Controller:
         self._running = True
         self.costs = Costs(self._clock, self.profile)
         self.items = Items(self._api, self.profile)
-        self.census = self._take_census()
-        self.desk = Desk(self._api, self.profile, self.census)
+        self.pod_counter = self._count_pods()
+        self.appwrappers = AppWrapperStore(self._api, self.profile, self.pod_counter)
         self.quotas = Quotas(store, self.profile)
         self._stops = [
             store.listen(APPWRAPPERS, self._notice),
-            self.census.stop,
+            self.pod_counter.stop,
             self.quotas.stop,
         ]
         self._begin()
-        for key in list(self.desk.keys()):
+        for key in list(self.appwrappers.keys()):
             self._recover(key)
 
     def stop(self) -> None:
@@ -74,10 +74,10 @@ class Controller:
             stop()
         self._end()
 
-    def _take_census(self) -> Census | OwnPods:
+    def _count_pods(self) -> PodCounter | OwnPods:
         """How pods of wrappers are counted: by their labels."""
         store = self._api.store
-        return Census(store, store.list("pods"), with_succeeded=self.profile.switch("usage.with-succeeded"))
+        return PodCounter(store, store.list("pods"), with_succeeded=self.profile.switch("usage.with-succeeded"))
 
     def _begin(self) -> None:
         """Make what only this version has."""
@@ -86,13 +86,13 @@ class Controller:
         """Let go of what only this version has."""
 
     def _recover(self, key: Key) -> None:
-        status = self.desk.status(key)
-        self.desk.note(key)
+        status = self.appwrappers.status(key)
+        self.appwrappers.note(key)
         if status.get("canrun") and self.quotas.active:
             wrapper = self._readable(key)
             if wrapper is not None:
                 forest = self.quotas.forest
-                asks = self.desk.demand(key).total
+                asks = self.appwrappers.demand(key).total
                 leaves = forest.leaves_of(wrapper.labels)
                 forest.force(key, leaves, asks, priority=wrapper.priority, preemptable=self._preemption)
         if status.get("state") not in (COMPLETED, FAILED):
@@ -118,31 +118,31 @@ class Controller:
     def _gone(self, key: Key) -> None:
         """A wrapper was deleted; the garbage collector deletes its items."""
         self.quotas.forest.release(key)
-        self.desk.forget(key)
+        self.appwrappers.forget(key)
 
     def _see_first(self, key: Key) -> None:
         """Give a new wrapper its first condition, in memory only."""
-        status = self.desk.status(key)
+        status = self.appwrappers.status(key)
         wrapper = self._readable(key)
         if not status.get("queuejobstate") and wrapper is not None:
-            self.desk.remember(key, first_seen(status, wrapper.priority, self._clock.now()))
+            self.appwrappers.remember(key, first_seen(status, wrapper.priority, self._clock.now()))
 
     def _readable(self, key: Key) -> Wrapper | None:
         """The wrapper; None when it is gone, or cannot be read and has failed for it."""
         try:
-            return self.desk.wrapper(key)
+            return self.appwrappers.wrapper(key)
         except ValueError as error:
-            status = self.desk.status(key)
+            status = self.appwrappers.status(key)
             message = f"{key[0]}/{key[1]} creation failure: {error}"
             if status.get("state") != FAILED:
-                self.desk.write(key, failed(status, self._clock.now(), message, may_run=False), "reading")
+                self.appwrappers.write(key, failed(status, self._clock.now(), message, may_run=False), "reading")
             return None
 
     # -- what all versions do ----------------------------------------------------------------------------------------
 
     def _with_counts(self, key: Key, status: Object) -> Object:
-        counts = self.census.counts(key)
-        return counted(status, counts, self.census.unscheduled(key), overflows=self._overflows)
+        counts = self.pod_counter.counts(key)
+        return counted(status, counts, self.pod_counter.unscheduled(key), overflows=self._overflows)
 
     def _create_items(self, wrapper: Wrapper) -> Generator[int, None, str]:
         """Create all items, one after the other; answers what went wrong last."""
@@ -195,4 +195,4 @@ class AggregateController(Controller):
         preempts = self._preemption and not self._dynamic
         below = status.get("systempriority", 0) if preempts else None
         have, taken = self.ledger.totals()
-        return available(have, taken, self.desk.rivals(), wrapper.key, below, returns_idle=self._returns_idle)
+        return available(have, taken, self.appwrappers.rivals(), wrapper.key, below, returns_idle=self._returns_idle)

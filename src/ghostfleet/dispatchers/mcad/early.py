@@ -50,7 +50,7 @@ __all__ = ["EarlyMcad"]
 
 
 class EarlyMcad(AggregateController):
-    """See the module's words."""
+    """MCAD's controller with a worker, ScheduleNext, a heartbeat and the preemption loop."""
 
     def _begin(self) -> None:
         super()._begin()
@@ -64,11 +64,11 @@ class EarlyMcad(AggregateController):
         self._worker = Thread(clock, self._next_event)
         self._scheduler = Thread(clock, self._next_active)
         self._gate = Gate()
-        self._heart = Thread(clock, self._next_beat)
+        self._heartbeat = Thread(clock, self._next_beat)
         self._period = profile.duration("heartbeat.period")
         self._beats_at = clock.now() + self._period
         self._found = False
-        self._warden = Ticker(
+        self._preemption_loop = Ticker(
             clock, profile.duration("preemption.period"), self._look_around, lambda: bool(self._alive)
         )
         self._scheduling: Key | None = None
@@ -79,7 +79,7 @@ class EarlyMcad(AggregateController):
         self._hands_over_old = profile.switch("defect.dispatched-twice")
 
     def _end(self) -> None:
-        for part in (self._worker, self._scheduler, self._heart, self._warden):
+        for part in (self._worker, self._scheduler, self._heartbeat, self._preemption_loop):
             part.stop()
         for handle in self.aside.values():
             if handle is not None:
@@ -91,8 +91,8 @@ class EarlyMcad(AggregateController):
         self._see_first(key)
         self._alive[key] = None
         self._hear(key)
-        self._heart.wake()
-        self._warden.wake()
+        self._heartbeat.wake()
+        self._preemption_loop.wake()
 
     def _changed(self, key: Key, obj: Object) -> None:
         if (obj.get("status") or {}).get("state") == COMPLETED:
@@ -101,7 +101,7 @@ class EarlyMcad(AggregateController):
 
     def _hear(self, key: Key) -> None:
         """An event of the API, which the worker gets as soon as it can."""
-        seen = self.desk.seen(key)
+        seen = self.appwrappers.seen(key)
         self._gate.enter("events", partial(self._enqueue, key, seen))
 
     def _gone(self, key: Key) -> None:
@@ -111,12 +111,12 @@ class EarlyMcad(AggregateController):
         self._leave_queue(key)
 
     def _enqueue(self, key: Key, seen: Seen) -> None:
-        if self.desk.object(key) is not None:
+        if self.appwrappers.object(key) is not None:
             self.events.add(key, seen)
             self._worker.wake()
 
     def _enqueue_now(self, key: Key) -> None:
-        self._enqueue(key, self.desk.seen(key))
+        self._enqueue(key, self.appwrappers.seen(key))
 
     def _leave_queue(self, key: Key) -> None:
         self.active.remove(key)
@@ -135,9 +135,9 @@ class EarlyMcad(AggregateController):
         yield self._beats_at + max(missed, 0) * self._period
         for key in list(self._alive):
             self._stamp(key)
-            yield from self._pass("heartbeat", self._heart, partial(self._find, key))
+            yield from self._pass("heartbeat", self._heartbeat, partial(self._find, key))
             if not self._found and key not in self.active and key not in self.aside:
-                yield from self._pass("heartbeat", self._heart, partial(self._enqueue_now, key))
+                yield from self._pass("heartbeat", self._heartbeat, partial(self._enqueue_now, key))
         self._beats_at = self._clock.now() + self._period
 
     def _find(self, key: Key) -> None:
@@ -145,10 +145,10 @@ class EarlyMcad(AggregateController):
 
     def _stamp(self, key: Key) -> None:
         """Note when a wrapper was first seen to run."""
-        status = self.desk.status(key)
+        status = self.appwrappers.status(key)
         if status.get("queuejobstate") == "Running" and not status.get("controllerfirstdispatchtimestamp"):
             stamp = rfc3339_micro(self._clock.now())
-            self.desk.remember(key, {**status, "controllerfirstdispatchtimestamp": stamp})
+            self.appwrappers.remember(key, {**status, "controllerfirstdispatchtimestamp": stamp})
 
     def _pass(self, who: str, thread: Thread, act: Callable[[], None]) -> Steps:
         """Do something that needs the event queue, when it is one's turn."""
@@ -178,7 +178,7 @@ class EarlyMcad(AggregateController):
         wrapper = self._readable(key)
         if wrapper is None:
             return
-        now = self.desk.seen(key)
+        now = self.appwrappers.seen(key)
         before = now.status if now.version == seen.version else seen.status
         status = before
         if before.get("state") == RUNNING:
@@ -187,7 +187,7 @@ class EarlyMcad(AggregateController):
                 status = running(status, self._clock.now())
                 yield from self._write(key, status, "[syncQueueJob] setRunning", seen)
             elif status != before and now.version == seen.version:
-                self.desk.remember(key, status)
+                self.appwrappers.remember(key, status)
         yield from self._manage(wrapper, status, seen, changed=status != before)
 
     def _manage(self, wrapper: Wrapper, status: Object, seen: Seen, *, changed: bool) -> Steps:
@@ -213,24 +213,24 @@ class EarlyMcad(AggregateController):
     def _write(self, key: Key, status: Object, place: str, seen: Seen | None = None) -> Steps:
         """Write a status; if it is made from a wrapper as it was seen, the write is refused when that has changed."""
         yield self.costs.write()
-        if seen is None or seen.version == self.desk.seen(key).version:
-            self.desk.write(key, status, place)
+        if seen is None or seen.version == self.appwrappers.seen(key).version:
+            self.appwrappers.write(key, status, place)
 
     def _queue(self, wrapper: Wrapper, status: Object, seen: Seen) -> Steps:
         """Put a wrapper into the queue: a new one, or one that may run no longer."""
         key = wrapper.key
         if status.get("state"):
             yield from self._delete_items(wrapper)
-            status = without_counts(self.desk.status(key))
+            status = without_counts(self.appwrappers.status(key))
         if key in self.aside:
-            self.desk.remember(key, {**status, "state": PENDING})
+            self.appwrappers.remember(key, {**status, "state": PENDING})
             return
         status = queued(status, self._clock.now())
         yield from self._write(key, status, "manageQueueJob - setQueueing", seen)
         self._activate(key, status)
 
     def _activate(self, key: Key, status: Object) -> None:
-        if self.desk.object(key) is not None:
+        if self.appwrappers.object(key) is not None:
             self.active.add(key, status.get("systempriority", 0))
             self._scheduler.wake()
 
@@ -272,20 +272,22 @@ class EarlyMcad(AggregateController):
         """Work out all priorities anew."""
         now, priorities = self._clock.now(), {}
         for key in self.active.waiting():
-            status = self.desk.status(key)
+            status = self.appwrappers.status(key)
             wrapper = self._readable(key)
             since = micro_time(status, "controllerfirsttimestamp") or now
             priorities[key] = priority_now(wrapper, since, now) if wrapper is not None else 0.0
-            self.desk.remember(key, {**status, "systempriority": priorities[key]})
+            self.appwrappers.remember(key, {**status, "systempriority": priorities[key]})
         self.active.rank(priorities)
 
     def _schedule(self, key: Key) -> Steps:
         wrapper = self._readable(key)
-        if wrapper is None or self.desk.status(key).get("canrun"):
+        if wrapper is None or self.appwrappers.status(key).get("canrun"):
             self._scheduling = None
             return
         self.aside[key] = None
-        yield from self._write(key, head_of_line(self.desk.status(key), self._clock.now()), "ScheduleNext - setHOL")
+        yield from self._write(
+            key, head_of_line(self.appwrappers.status(key), self._clock.now()), "ScheduleNext - setHOL"
+        )
         began = self._clock.now()
         while True:
             verdict = yield from self._try(key)
@@ -302,7 +304,7 @@ class EarlyMcad(AggregateController):
         wrapper = self._readable(key)
         if wrapper is None:
             return None
-        status, demand = self.desk.status(key), self.desk.demand(key).total
+        status, demand = self.appwrappers.status(key), self.appwrappers.demand(key).total
         forest = None
         if self.quotas.active:
             if not self.quotas.refresh():
@@ -311,38 +313,38 @@ class EarlyMcad(AggregateController):
             missing = self._default_leaves(wrapper)
             if missing:
                 yield self.costs.write()
-                self.desk.label(key, missing)
+                self.appwrappers.label(key, missing)
         verdict = decide_room_first(wrapper, demand, self.terms(wrapper, status), forest, preemption=self._preemption)
         if verdict.fits:
             for victim in verdict.victims:
                 yield from self._evict(victim)
-            before = self.desk.seen(key)
+            before = self.appwrappers.seen(key)
             yield from self._write(key, may_run(before.status), "ScheduleNext - setCanRun")
             self.aside.pop(key, None)
-            after = self.desk.seen(key)
+            after = self.appwrappers.seen(key)
             handed = Seen(after.status, before.version if self._hands_over_old else after.version)
             yield from self._pass("ScheduleNext", self._scheduler, partial(self._enqueue, key, handed))
         return verdict
 
     def _evict(self, key: Key) -> Steps:
-        status = {each: value for each, value in self.desk.status(key).items() if each != "canrun"}
+        status = {each: value for each, value in self.appwrappers.status(key).items() if each != "canrun"}
         yield from self._write(key, status, "preemptAWJobs - CanRun: false")
 
     def _back_off(self, key: Key, reason: str, message: str) -> None:
         """Put a wrapper aside for a while; others may overtake it."""
-        if self.desk.object(key) is None:
+        if self.appwrappers.object(key) is None:
             return
-        status = backed_off(self.desk.status(key), self._clock.now(), reason, message)
+        status = backed_off(self.appwrappers.status(key), self._clock.now(), reason, message)
         self._leave_queue(key)
         self.aside[key] = self._clock.call_later(self._backoff_time, self._rejoin, key)
         if self._saves_backoff:
-            self.desk.write(key, status, "backoff - Rejoining")
+            self.appwrappers.write(key, status, "backoff - Rejoining")
         else:
-            self.desk.remember(key, status)
+            self.appwrappers.remember(key, status)
 
     def _rejoin(self, key: Key) -> None:
-        if self.aside.pop(key, None) is not None and self.desk.object(key) is not None:
-            self._activate(key, self.desk.status(key))
+        if self.aside.pop(key, None) is not None and self.appwrappers.object(key) is not None:
+            self._activate(key, self.appwrappers.status(key))
 
     def next_try(self, key: Key) -> int | None:
         handle = self.aside.get(key)
@@ -355,15 +357,15 @@ class EarlyMcad(AggregateController):
         now = self._clock.now()
         for key in list(self._alive):
             wrapper = self._readable(key)
-            ruling = judge(wrapper, self.desk.status(key), now, self.profile) if wrapper is not None else None
+            ruling = judge(wrapper, self.appwrappers.status(key), now, self.profile) if wrapper is not None else None
             if wrapper is not None and ruling is not None:
                 self._rule(wrapper, ruling)
 
     def _rule(self, wrapper: Wrapper, ruling: Ruling) -> None:
         key = wrapper.key
         if ruling.requeuing is not None:
-            self.desk.set_requeuing(key, ruling.requeuing)
-        self.desk.write(key, ruling.status, "PreemptQueueJobs - CanRun: false")
+            self.appwrappers.set_requeuing(key, ruling.requeuing)
+        self.appwrappers.write(key, ruling.status, "PreemptQueueJobs - CanRun: false")
         # Put aside before the worker hears of the write, which therefore leaves it there.
         if not ruling.ends:
             self._back_off(key, "PreemptionTriggered", ruling.message)

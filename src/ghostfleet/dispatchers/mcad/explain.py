@@ -80,29 +80,29 @@ class Explanation:
 
     def lines(self) -> list[str]:
         """All of it, for people."""
-        told = [f"AppWrapper {'/'.join(self.key)}: {self.state or 'new'} ({self.queue_state or 'not seen yet'})"]
-        told.append(f"why: {self.verdict}")
+        lines = [f"AppWrapper {'/'.join(self.key)}: {self.state or 'new'} ({self.queue_state or 'not seen yet'})"]
+        lines.append(f"why: {self.verdict}")
         if self.position is not None:
-            told.append(f"queue: number {self.position} of {self.queued}")
-        told.append(f"demand: {_amounts(self.demand.total)}")
-        told += [f"  {part.count} x {_amounts(part.each)}, from {part.source}" for part in self.demand.parts]
+            lines.append(f"queue: number {self.position} of {self.queued}")
+        lines.append(f"demand: {_amounts(self.demand.total)}")
+        lines += [f"  {part.count} x {_amounts(part.each)}, from {part.source}" for part in self.demand.parts]
         if self.terms is not None:
-            told += _terms(self.terms)
-        told += self._about_nodes()
+            lines += _terms(self.terms)
+        lines += self._about_nodes()
         if self.quota is not None:
-            told.append(f"quota: {self.quota.text}")
-        told += [f"holds room: {'/'.join(each.key)} with {_amounts(each.amounts)}" for each in self.holders]
+            lines.append(f"quota: {self.quota.text}")
+        lines += [f"holds room: {'/'.join(each.key)} with {_amounts(each.amounts)}" for each in self.holders]
         if self.blocked_by is not None:
-            told.append(f"blocked by: {'/'.join(self.blocked_by)}")
+            lines.append(f"blocked by: {'/'.join(self.blocked_by)}")
         if self.next_try_by:
             when = f" at {rfc3339(self.next_try)}" if self.next_try is not None else ""
-            told.append(f"next try:{when} {self.next_try_by}")
-        return told + [f"warning: {each}" for each in self.warnings]
+            lines.append(f"next try:{when} {self.next_try_by}")
+        return lines + [f"warning: {each}" for each in self.warnings]
 
     def _about_nodes(self) -> list[str]:
-        told = [f"largest free block on one node: {_amounts(self.largest)}"]
-        told += [f"  left out, {why}: {_names(names)}" for why, names in self.left_out.items()]
-        return told + [
+        lines = [f"largest free block on one node: {_amounts(self.largest)}"]
+        lines += [f"  left out, {why}: {_names(names)}" for why, names in self.left_out.items()]
+        return lines + [
             f"counted, though out of reach by {why}: {_names(names)}" for why, names in self.out_of_reach.items()
         ]
 
@@ -122,23 +122,23 @@ def explain(
     wrapper = read_wrapper(objects[key])
     status = objects[key].get("status") or {}
     demand = demand_of(wrapper)
-    told = Explanation(key, status.get("state", ""), status.get("queuejobstate", ""), demand)
-    told.warnings = disagreements(wrapper)
+    explanation = Explanation(key, status.get("state", ""), status.get("queuejobstate", ""), demand)
+    explanation.warnings = disagreements(wrapper)
     machine = profile.figure("machine")
-    _look_at_nodes(told, wrapper, nodes, pods, profile)
-    if told.state in ("", PENDING):
+    _look_at_nodes(explanation, wrapper, nodes, pods, profile)
+    if explanation.state in ("", PENDING):
         order = _queue(objects.values(), str(machine))
-        told.position, told.queued = order.index(key) + 1, len(order)
+        explanation.position, explanation.queued = order.index(key) + 1, len(order)
         used = _used(pods, with_succeeded=profile.switch("usage.with-succeeded"))
         rivals = list(_rivals(objects, used))
-        told.terms = _sum_up(wrapper, status, nodes, pods, rivals, profile)
-        told.shortfall = demand.total.shortfall(told.terms.available)
+        explanation.terms = _sum_up(wrapper, status, nodes, pods, rivals, profile)
+        explanation.shortfall = demand.total.shortfall(explanation.terms.available)
         if profile.switch("quota"):
-            told.quota = find_quota_fault(wrapper, demand.total, objects.values(), quotasubtrees)
-        told.holders = _holders(rivals, key, told)
-        told.blocked_by = _blocked_by(objects, key, order, profile, now)
-        told.next_try, told.next_try_by = _next_try(status, profile, now, next_try)
-    return told
+            explanation.quota = find_quota_fault(wrapper, demand.total, objects.values(), quotasubtrees)
+        explanation.holders = _holders(rivals, key, explanation)
+        explanation.blocked_by = _blocked_by(objects, key, order, profile, now)
+        explanation.next_try, explanation.next_try_by = _next_try(status, profile, now, next_try)
+    return explanation
 
 
 def _queue(objects: Iterable[Object], machine: str) -> list[Key]:
@@ -199,7 +199,7 @@ def _sum_up(
 
 
 def _look_at_nodes(
-    told: Explanation, wrapper: Wrapper, nodes: Sequence[Object], pods: Iterable[Object], profile: Profile
+    explanation: Explanation, wrapper: Wrapper, nodes: Sequence[Object], pods: Iterable[Object], profile: Profile
 ) -> None:
     """What single nodes have to say: the largest free blocks, and which nodes are of no use."""
     table = Table()
@@ -211,22 +211,22 @@ def _look_at_nodes(
             table.take(row, pod_amounts(pod))
     groups = [group for item in wrapper.items for group in pod_groups(item) if group.count]
     for group in groups:
-        told.largest = told.largest.at_least(table.largest_free(group))
+        explanation.largest = explanation.largest.at_least(table.largest_free(group))
     if groups and table.plan(groups) is None:
-        told.fragmented = no_place(groups, table)
+        explanation.fragmented = no_place(groups, table)
     by_node = profile.figure("machine") == "events"
     for node in nodes:
         reasons = [closed_because(group.spec, node) for group in groups] or [closed_because({}, node)]
         if all(reasons):
-            found = told.left_out if by_node or reasons[0] == "cordoned" else told.out_of_reach
+            found = explanation.left_out if by_node or reasons[0] == "cordoned" else explanation.out_of_reach
             found.setdefault(reasons[0], []).append(node["metadata"]["name"])
 
 
-def _holders(rivals: Iterable[Rival], key: Key, told: Explanation) -> list[Holder]:
+def _holders(rivals: Iterable[Rival], key: Key, explanation: Explanation) -> list[Holder]:
     """Who has what is missing, the largest first."""
-    missing = [index for index, name in enumerate(RESOURCES) if name in told.shortfall]
-    if not missing and told.fragmented:
-        missing = [index for index in range(3) if told.demand.total[index]][-1:]
+    missing = [index for index, name in enumerate(RESOURCES) if name in explanation.shortfall]
+    if not missing and explanation.fragmented:
+        missing = [index for index in range(3) if explanation.demand.total[index]][-1:]
     held = [
         Holder(rival.key, rival.demand.at_least(rival.used)) for rival in rivals if rival.may_run and rival.key != key
     ]

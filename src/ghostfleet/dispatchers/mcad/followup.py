@@ -28,7 +28,7 @@ from ghostfleet.dispatchers.mcad.conditions import (
     without_counts,
 )
 from ghostfleet.dispatchers.mcad.controller import Controller
-from ghostfleet.dispatchers.mcad.occupancy import Occupancy
+from ghostfleet.dispatchers.mcad.occupancy import NodeOccupancy
 from ghostfleet.dispatchers.mcad.pods import OwnPods, label_of
 from ghostfleet.dispatchers.mcad.requeuing import judge
 from ghostfleet.dispatchers.mcad.wrapper import Key, Wrapper
@@ -51,9 +51,9 @@ class _Record:
 class FollowUp(Controller):
     """The second half of the better dispatcher."""
 
-    occupancy: Occupancy
+    occupancy: NodeOccupancy
 
-    def _take_census(self) -> OwnPods:
+    def _count_pods(self) -> OwnPods:
         """Pods are counted by whose they are, when there is a reason to."""
         return OwnPods(self._api.store)
 
@@ -64,7 +64,7 @@ class FollowUp(Controller):
         self._owners: dict[str, Key] = {}
         self._listening: dict[str, Callable[[], None]] = {}
         self._rejoining: dict[Key, Handle] = {}
-        self.occupancy = Occupancy(store, self._owner, self._notice_pod, self._freed)
+        self.occupancy = NodeOccupancy(store, self._owner, self._notice_pod, self._freed)
         self._patience = self.profile.duration("unschedulable.patience")
         self._stops.append(self.occupancy.stop)
 
@@ -109,7 +109,7 @@ class FollowUp(Controller):
     def _take_over(self, wrapper: Wrapper) -> None:
         """Go on with a wrapper that was let run before the controller was started."""
         self._watch(wrapper)
-        if self.desk.status(wrapper.key).get("state") == PENDING:
+        if self.appwrappers.status(wrapper.key).get("state") == PENDING:
             self._create(wrapper)
             return
         self._claim_items(wrapper)
@@ -142,24 +142,24 @@ class FollowUp(Controller):
                 return
         self._claim_items(wrapper)
         now = self._clock.now()
-        status = dispatched(self.desk.status(key), now)
+        status = dispatched(self.appwrappers.status(key), now)
         status.setdefault("controllerfirstdispatchtimestamp", rfc3339_micro(now))
-        self.desk.remember(key, status)
+        self.appwrappers.remember(key, status)
         self._later(self.costs.write(), self._say, key, "dispatch - afterDispatching")
         self._look_again(key)
 
     def _say(self, key: Key, place: str) -> None:
         """Write a wrapper's status as it is by now."""
         if key in self._records:
-            self.desk.write(key, self.desk.status(key), place)
+            self.appwrappers.write(key, self.appwrappers.status(key), place)
 
     def _fail(self, wrapper: Wrapper, message: str) -> None:
         key = wrapper.key
         for item in wrapper.items:
             self.items.delete(wrapper, item)
         self._retire(key)
-        self.desk.write(
-            key, failed(self.desk.status(key), self._clock.now(), message, may_run=False), "dispatch - fail"
+        self.appwrappers.write(
+            key, failed(self.appwrappers.status(key), self._clock.now(), message, may_run=False), "dispatch - fail"
         )
 
     def _notice_item(self, change: Change) -> None:
@@ -176,16 +176,16 @@ class FollowUp(Controller):
         key = self._owner(pod)
         if key is None or key not in self._records:
             return
-        status = self.desk.status(key)
+        status = self.appwrappers.status(key)
         if phase == RUNNING and status.get("queuejobstate") == "Dispatched":
-            self.desk.remember(key, running(status, self._clock.now()))
+            self.appwrappers.remember(key, running(status, self._clock.now()))
             self._later(self.costs.write(), self._say, key, "pods - setRunning")
         elif status.get("state") == HOLD:
             self._clock.call_soon(self._look_for_completion, key)
 
     def _look_for_completion(self, key: Key) -> None:
         record = self._records.get(key)
-        status = self.desk.status(key)
+        status = self.appwrappers.status(key)
         if record is None or status.get("state") not in (RUNNING, HOLD):
             return
         wrapper = record.wrapper
@@ -194,16 +194,16 @@ class FollowUp(Controller):
         status, now = self._with_counts(key, status), self._clock.now()
         if status.get("running") or status.get("pending"):
             if status.get("state") != HOLD:
-                self.desk.remember(key, held(status, now))
+                self.appwrappers.remember(key, held(status, now))
                 self._later(self.costs.write(), self._say, key, "items - setRunningHoldCompletion")
             return
         self._retire(key)
-        self.desk.remember(key, completed(status, now))
+        self.appwrappers.remember(key, completed(status, now))
         self._later(self.costs.write(), self._say_completed, key)
 
     def _say_completed(self, key: Key) -> None:
-        if self.desk.object(key) is not None:
-            self.desk.write(key, self.desk.status(key), "items - setCompleted")
+        if self.appwrappers.object(key) is not None:
+            self.appwrappers.write(key, self.appwrappers.status(key), "items - setCompleted")
 
     def _look_again(self, key: Key) -> None:
         """Look after a while whether a dispatched wrapper's pods run, as long as that is in doubt."""
@@ -218,21 +218,21 @@ class FollowUp(Controller):
         record = self._records.get(key)
         if record is None:
             return
-        status = self._with_counts(key, self.desk.status(key))
+        status = self._with_counts(key, self.appwrappers.status(key))
         ruling = judge(record.wrapper, status, self._clock.now(), self.profile)
         if ruling is None:
             self._look_again(key)
         elif ruling.ends:
             self._end_of(record.wrapper, ruling.status)
         else:
-            self.desk.remember(key, ruling.status)
+            self.appwrappers.remember(key, ruling.status)
             self._send_back(key, "PreemptionTriggered", ruling.message)
 
     def _end_of(self, wrapper: Wrapper, status: Object) -> None:
         for item in wrapper.items:
             self.items.delete(wrapper, item)
         self._retire(wrapper.key)
-        self.desk.write(wrapper.key, without_counts(status), "look - end")
+        self.appwrappers.write(wrapper.key, without_counts(status), "look - end")
 
     def _send_back(self, key: Key, reason: str, message: str) -> None:
         """Delete the items of a dispatched wrapper, and let it wait again after a while."""
@@ -242,8 +242,8 @@ class FollowUp(Controller):
         for item in record.wrapper.items:
             self.items.delete(record.wrapper, item)
         self._retire(key)
-        status = {each: value for each, value in self.desk.status(key).items() if each != "canrun"}
+        status = {each: value for each, value in self.appwrappers.status(key).items() if each != "canrun"}
         now = self._clock.now()
         status = backed_off(queued(without_counts(status), now), now, reason, message)
-        self.desk.write(key, {**status, "queuejobstate": "Backoff"}, "look - sendBack")
+        self.appwrappers.write(key, {**status, "queuejobstate": "Backoff"}, "look - sendBack")
         self._rejoining[key] = self._clock.call_later(self._backoff_time, self._rejoin, key)

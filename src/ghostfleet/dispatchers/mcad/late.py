@@ -64,7 +64,7 @@ class _Watch:
 
 
 class LateMcad(AggregateController):
-    """See the module's words."""
+    """MCAD's controller with one worker, which queues, tries and sleeps."""
 
     def _begin(self) -> None:
         super()._begin()
@@ -125,7 +125,7 @@ class LateMcad(AggregateController):
             handle.cancel()
 
     def _enqueue(self, key: Key) -> None:
-        self.events.add(key, self.desk.seen(key))
+        self.events.add(key, self.appwrappers.seen(key))
         self._worker.wake()
 
     # -- the worker --------------------------------------------------------------------------------------------------
@@ -142,13 +142,13 @@ class LateMcad(AggregateController):
         best: tuple[float, Key] | None = None
         now = self._clock.now()
         for key in self.events.waiting():
-            status = self.desk.status(key)
+            status = self.appwrappers.status(key)
             wrapper = self._readable(key)
             if wrapper is None or status.get("canrun") or status.get("state") != PENDING:
                 best = (0.0, key)
                 break
             grown = priority_now(wrapper, micro_time(status, "controllerfirsttimestamp") or now, now)
-            self.desk.remember(key, {**status, "systempriority": grown})
+            self.appwrappers.remember(key, {**status, "systempriority": grown})
             if best is None or grown > best[0]:
                 best = (grown, key)
         if best is None:
@@ -161,7 +161,7 @@ class LateMcad(AggregateController):
         wrapper = self._readable(key)
         if wrapper is None:
             return
-        status = self.desk.status(key)
+        status = self.appwrappers.status(key)
         state = status.get("state", "")
         if state == COMPLETED or status.get("canrun"):
             return
@@ -173,42 +173,44 @@ class LateMcad(AggregateController):
 
     def _write(self, key: Key, status: Object, place: str) -> Steps:
         yield self.costs.write()
-        self.desk.write(key, status, place)
+        self.appwrappers.write(key, status, place)
 
     def _queue(self, wrapper: Wrapper, status: Object) -> Steps:
         """Put a wrapper into the queue: a new one, or one that may run no longer."""
         if status.get("state"):
             yield from self._delete_items(wrapper)
-            status = without_counts(self.desk.status(wrapper.key))
+            status = without_counts(self.appwrappers.status(wrapper.key))
         yield from self._write(wrapper.key, queued(status, self._clock.now()), "worker - setQueueing")
 
     def _schedule(self, wrapper: Wrapper) -> Steps:
         """Try a wrapper: let it run and create its items, or sleep."""
         key = wrapper.key
-        yield from self._write(key, head_of_line(self.desk.status(key), self._clock.now()), "ScheduleNext - setHOL")
+        yield from self._write(
+            key, head_of_line(self.appwrappers.status(key), self._clock.now()), "ScheduleNext - setHOL"
+        )
         yield from self._list_nodes()
-        if self.desk.wrapper(key) is None:
+        if self.appwrappers.wrapper(key) is None:
             return
         fresh = self.quotas.refresh()
         if self.quotas.active and self._default_leaves(wrapper):
             yield self.costs.write()
-            self.desk.label(key, self._default_leaves(wrapper))
-            wrapper = self.desk.wrapper(key) or wrapper
+            self.appwrappers.label(key, self._default_leaves(wrapper))
+            wrapper = self.appwrappers.wrapper(key) or wrapper
         verdict = self._decide(wrapper, fresh=fresh)
         if not verdict.fits:
             yield from self._back_off(key, verdict.reason, verdict.message)
             return
         for victim in verdict.victims:
-            gone = {each: value for each, value in self.desk.status(victim).items() if each != "canrun"}
+            gone = {each: value for each, value in self.appwrappers.status(victim).items() if each != "canrun"}
             yield from self._write(victim, gone, "preemptAWJobs - CanRun: false")
-        yield from self._write(key, may_run(self.desk.status(key)), "ScheduleNext - setCanRun")
+        yield from self._write(key, may_run(self.appwrappers.status(key)), "ScheduleNext - setCanRun")
         yield from self._dispatch(wrapper)
 
     def _list_nodes(self) -> Steps:
         """Look at all nodes; a cluster without any room is looked at again and again until it has some."""
         if not self._lists_nodes:
             return
-        active = sum(rival.may_run for rival in self.desk.rivals())
+        active = sum(rival.may_run for rival in self.appwrappers.rivals())
         yield self.costs.lists(1 + self._api.store.count("nodes") + active)
         while self._spins and _is_nothing(self.ledger.totals()):
             yield self.costs.lists(1 + self._api.store.count("nodes"))
@@ -222,17 +224,17 @@ class LateMcad(AggregateController):
             forest = self.quotas.forest
         return decide_quota_first(
             wrapper,
-            self.desk.demand(wrapper.key).total,
-            self.terms(wrapper, self.desk.status(wrapper.key)),
+            self.appwrappers.demand(wrapper.key).total,
+            self.terms(wrapper, self.appwrappers.status(wrapper.key)),
             forest,
             preemption=self._preemption,
-            demand_of=lambda key: self.desk.demand(key).total,
+            demand_of=lambda key: self.appwrappers.demand(key).total,
         )
 
     def _dispatch(self, wrapper: Wrapper) -> Steps:
         key = wrapper.key
         failure = yield from self._create_items(wrapper)
-        status = self.desk.status(key)
+        status = self.appwrappers.status(key)
         if failure:
             status = failed(status, self._clock.now(), failure, may_run=False)
             yield from self._delete_items(wrapper)
@@ -242,7 +244,7 @@ class LateMcad(AggregateController):
         yield from self._write(key, status, "manageQueueJob - afterEtcdDispatching")
 
     def _back_off(self, key: Key, reason: str, message: str) -> Steps:
-        status = backed_off(self.desk.status(key), self._clock.now(), reason, message)
+        status = backed_off(self.appwrappers.status(key), self._clock.now(), reason, message)
         yield from self._write(key, status, "[backoff] - Rejoining")
         if self._blocks:
             self.asleep = (key, self._clock.now() + self._backoff_time)
@@ -267,7 +269,7 @@ class LateMcad(AggregateController):
         looking = Thread(self._clock, take)
 
         def look() -> None:
-            if self.desk.status(key).get("state") in (RUNNING, HOLD) and not looks:
+            if self.appwrappers.status(key).get("state") in (RUNNING, HOLD) and not looks:
                 looks.append(key)
                 looking.wake()
 
@@ -286,10 +288,10 @@ class LateMcad(AggregateController):
         wrapper = self._readable(key)
         if wrapper is None:
             return
-        status = self._with_counts(key, self.desk.status(key))
+        status = self._with_counts(key, self.appwrappers.status(key))
         derived = yield from self._derive(wrapper, status)
         now = self._clock.now()
-        if self.desk.status(key).get("state") not in (RUNNING, HOLD):
+        if self.appwrappers.status(key).get("state") not in (RUNNING, HOLD):
             return
         if derived == HOLD and status.get("state") != HOLD:
             yield from self._write(key, held(status, now), "[UpdateQueueJobs]  setRunningHoldCompletion")
@@ -303,21 +305,21 @@ class LateMcad(AggregateController):
         wrapper = self._readable(key)
         if wrapper is None:
             return
-        status = self._with_counts(key, self.desk.status(key))
+        status = self._with_counts(key, self.appwrappers.status(key))
         ruling = judge(wrapper, status, self._clock.now(), self.profile)
         if ruling is None:
             return
         if ruling.reason == "DispatchDeadlineExceeded":
-            self.desk.write(key, ruling.status, "PreemptQueueJobs - CanRun: false -- DispatchDeadlineExceeded")
+            self.appwrappers.write(key, ruling.status, "PreemptQueueJobs - CanRun: false -- DispatchDeadlineExceeded")
             return
-        self.desk.write(key, ruling.status, "PreemptQueueJobs - CanRun: false -- MinPodsNotRunning")
+        self.appwrappers.write(key, ruling.status, "PreemptQueueJobs - CanRun: false -- MinPodsNotRunning")
         if ruling.ends:
             for item in wrapper.items:
                 self.items.delete(wrapper, item)
             self.quotas.forest.release(key)
             return
         status = backed_off(ruling.status, self._clock.now(), "PreemptionTriggered", ruling.message)
-        self.desk.write(key, status, "[backoff] - Rejoining")
+        self.appwrappers.write(key, status, "[backoff] - Rejoining")
 
 
 def _is_nothing(totals: tuple[Amounts, Amounts]) -> bool:

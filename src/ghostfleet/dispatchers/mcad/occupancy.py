@@ -1,8 +1,8 @@
-"""Occupancy: who takes room on which node, as bound pods and as promises to pods that are still to come.
+"""Occupancy: who takes room on which node, as bound pods and as reservations for pods that are still to come.
 
-A dispatched wrapper is *promised* room for each of its pods, on the nodes of its plan. The scheduler binds pods where
-it likes; with each pod that is bound one promise is redeemed, and from then on the pod counts where it is, as large as
-was promised if it asks for less.
+For each pod of a dispatched wrapper room is *reserved*, on the nodes of its plan. The scheduler binds pods where it
+likes; with each pod that is bound one reservation is redeemed, and from then on the pod counts where it is, as large as
+was reserved if it asks for less.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Callable
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.store import Store
 from ghostfleet.dispatchers.mcad.amounts import NOTHING, Amounts
-from ghostfleet.dispatchers.mcad.placement import Plan, Table
+from ghostfleet.dispatchers.mcad.placement import PodPlacement, Table
 from ghostfleet.dispatchers.mcad.pods import pod_amounts
 from ghostfleet.dispatchers.mcad.wrapper import Key
 
-__all__ = ["Occupancy"]
+__all__ = ["NodeOccupancy"]
 
 _OVER = ("Succeeded", "Failed")
 
 
-class Occupancy:
+class NodeOccupancy:
     """The nodes of one store.
 
     `owner` answers whose a pod is; `moved` is called for a pod that has come to another phase, or is gone, and `freed`
@@ -39,7 +39,7 @@ class Occupancy:
         self._owner = owner
         self._moved = moved
         self._freed = freed
-        self._promised: dict[Key, Plan] = {}
+        self._reserved: dict[Key, PodPlacement] = {}
         self._charges: dict[tuple[str, str], tuple[int, Amounts]] = {}
         for node in store.list("nodes"):
             self.table.put(node)
@@ -51,20 +51,20 @@ class Occupancy:
         for stop in self._stops:
             stop()
 
-    def promise(self, key: Key, plan: Plan) -> None:
+    def reserve(self, key: Key, plan: PodPlacement) -> None:
         self.table.reserve(plan)
-        self._promised[key] = plan
+        self._reserved[key] = plan
 
     def withdraw(self, key: Key) -> None:
-        """Take back what is left of a promise."""
-        plan = self._promised.pop(key, None)
+        """Take back what is left of a reservation."""
+        plan = self._reserved.pop(key, None)
         if plan:
             self.table.release(plan)
             self._freed()
 
     def outstanding(self, key: Key) -> int:
         """How many pods of a wrapper are still to be bound."""
-        return len(self._promised.get(key, ()))
+        return len(self._reserved.get(key, ()))
 
     def _notice_node(self, change: Change) -> None:
         if change.new is None:
@@ -75,17 +75,17 @@ class Occupancy:
             self._freed()
 
     def _drop(self, name: str) -> None:
-        """A node is gone, and all that was counted or promised there."""
+        """A node is gone, and all that was counted or reserved there."""
         row = self.table.row(name)
         if row is None:
             return
         gone = [charge for charge in self._charges.values() if charge[0] == row]
-        gone += [promise for plan in self._promised.values() for promise in plan if promise[0] == row]
+        gone += [reservation for plan in self._reserved.values() for reservation in plan if reservation[0] == row]
         self.table.release(gone)
         self.table.drop(name)
         self._charges = {place: charge for place, charge in self._charges.items() if charge[0] != row}
-        for plan in self._promised.values():
-            plan[:] = [promise for promise in plan if promise[0] != row]
+        for plan in self._reserved.values():
+            plan[:] = [reservation for reservation in plan if reservation[0] != row]
 
     def _notice_pod(self, change: Change) -> None:
         old, new = change.old, change.new
@@ -113,17 +113,17 @@ class Occupancy:
         self._charges[place] = (row, amounts)
 
     def _redeem(self, pod: Object, row: int) -> Amounts:
-        """Redeem a promise to the pod's wrapper, on the node where the pod is if there is one; answers what it was."""
-        if not self._promised:
+        """Redeem a reservation of the pod's wrapper, on the pod's node if there is one; answers what it was."""
+        if not self._reserved:
             return NOTHING
         key = self._owner(pod)
-        plan = self._promised.get(key) if key is not None else None
+        plan = self._reserved.get(key) if key is not None else None
         if not plan:
             return NOTHING
         index = next((index for index, (there, _) in enumerate(plan) if there == row), 0)
-        promise = plan.pop(index)
-        self.table.release([promise])
-        return promise[1]
+        reservation = plan.pop(index)
+        self.table.release([reservation])
+        return reservation[1]
 
 
 def _is_heartbeat(old: Object, new: Object) -> bool:

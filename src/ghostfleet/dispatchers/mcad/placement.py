@@ -22,11 +22,11 @@ from ghostfleet.dispatchers.mcad.amounts import GPU, Amounts
 from ghostfleet.dispatchers.mcad.demand import PodGroup
 from ghostfleet.schedulers.framework.nodetable import CPU_COLUMN, MEMORY_COLUMN, PODS_COLUMN, NodeTable
 
-__all__ = ["Plan", "Table", "closed_because"]
+__all__ = ["PodPlacement", "Table", "closed_because"]
 
 _REMEMBERED = 4096
 #: One planned pod: the row of its node and what it takes there.
-Plan = list[tuple[int, Amounts]]
+PodPlacement = list[tuple[int, Amounts]]
 _Rows = npt.NDArray[np.int64]
 _Mask = npt.NDArray[np.bool_]
 
@@ -105,11 +105,11 @@ class Table:
         """Count a pod on a node; with -1 pods, and amounts below zero, one that has gone."""
         self._nodes.take(row, zip(self._columns, (*amounts, pods), strict=True))
 
-    def reserve(self, plan: Plan) -> None:
+    def reserve(self, plan: PodPlacement) -> None:
         for row, amounts in plan:
             self.take(row, amounts)
 
-    def release(self, plan: Plan) -> None:
+    def release(self, plan: PodPlacement) -> None:
         for row, amounts in plan:
             self.take(row, amounts.times(-1), -1)
 
@@ -120,10 +120,10 @@ class Table:
         answer: _Rows = allocatable[columns] if empty else allocatable[columns] - used[columns]
         return answer
 
-    def plan(self, groups: Sequence[PodGroup], *, held: bool = False, empty: bool = False) -> Plan | None:
+    def plan(self, groups: Sequence[PodGroup], *, held: bool = False, empty: bool = False) -> PodPlacement | None:
         """Where all pods would go, or None. With `held` nodes that are held count too; if they were `empty`, all do."""
         free = self._amounts(empty=empty)
-        plan: Plan = []
+        plan: PodPlacement = []
         for group in groups:
             rows = self._places(group, free, held=held or empty)
             if rows is None:
@@ -181,7 +181,7 @@ class Table:
 
     # -- for those who wait ------------------------------------------------------------------------------------------
 
-    def hold(self, plan: Plan) -> None:
+    def hold(self, plan: PodPlacement) -> None:
         """Keep the nodes of a plan from all others."""
         self.held[:] = False
         for row, _ in plan:

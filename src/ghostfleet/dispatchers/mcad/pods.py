@@ -1,8 +1,8 @@
 """Pods as MCAD counts them: by the wrapper they belong to, and on the nodes they take room on.
 
 A pod belongs to the wrapper whose *name* it has in a label, in whatever namespace. Only the requests of its containers
-count. The *census* keeps, for each wrapper, how many pods are in which phase, what the running ones ask for, and which
-of the pending ones found no node; it is brought up to date by each change of a pod.
+count. The *pod counter* keeps, for each wrapper, how many pods are in which phase, what the running ones ask for, and
+which of the pending ones found no node; it is brought up to date by each change of a pod.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ghostfleet.dispatchers.mcad.amounts import Amounts, listed, total
 from ghostfleet.dispatchers.mcad.conditions import Counts
 from ghostfleet.dispatchers.mcad.wrapper import APPWRAPPERS, Key
 
-__all__ = ["LABELS", "Census", "OwnPods", "label_of", "pod_amounts", "takes_room"]
+__all__ = ["LABELS", "OwnPods", "PodCounter", "label_of", "pod_amounts", "takes_room"]
 
 #: The labels by which pods name their wrapper, the older one first.
 LABELS = ("appwrapper.mcad.ibm.com", "workload.codeflare.dev/appwrapper")
@@ -76,7 +76,7 @@ class _Group:
         self.unscheduled: dict[tuple[str, str], Object] = {}
 
 
-class Census:
+class PodCounter:
     """The pods of all wrappers of one store."""
 
     def __init__(self, store: Store, pods: Iterable[Object], *, with_succeeded: bool) -> None:

@@ -10,7 +10,7 @@ from ghostfleet.dispatchers.mcad.amounts import Amounts
 from ghostfleet.dispatchers.mcad.conditions import last_condition
 from ghostfleet.dispatchers.mcad.demand import demand_of
 from ghostfleet.dispatchers.mcad.quotaforest import Forest
-from ghostfleet.dispatchers.mcad.quotatree import Node, QuotaTree
+from ghostfleet.dispatchers.mcad.quotatree import QuotaNode, QuotaTree
 from ghostfleet.dispatchers.mcad.reasons import shortfall_text
 from ghostfleet.dispatchers.mcad.wrapper import Wrapper, key_of, read_wrapper
 
@@ -69,7 +69,7 @@ def _place(forest: Forest, obj: Object) -> None:
 
 def _fault(tree: QuotaTree, name: str, asks: Amounts) -> QuotaFault:
     leaf = tree.leaf(name)
-    at_fault: Node | None = None
+    at_fault: QuotaNode | None = None
     for node in leaf.path() if leaf is not None else ():
         if not node.can_fit(asks):
             at_fault = node

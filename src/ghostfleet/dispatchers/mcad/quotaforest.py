@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ghostfleet.core.changes import Object
 from ghostfleet.dispatchers.mcad.amounts import Amounts, listed
-from ghostfleet.dispatchers.mcad.quotatree import Consumer, Node, QuotaTree
+from ghostfleet.dispatchers.mcad.quotatree import Consumer, QuotaNode, QuotaTree
 from ghostfleet.dispatchers.mcad.wrapper import Key
 
 __all__ = ["DEFAULT_LEAF", "Allocation", "Forest", "grow_trees"]
@@ -61,7 +61,7 @@ def grow_trees(subtrees: Iterable[Object]) -> Grown:
 
 def _grow(name: str, stated: Mapping[str, tuple[str, Object]]) -> tuple[QuotaTree, list[str]]:
     nodes = {
-        each: Node(each, listed(quotas.get("requests")), bool(quotas.get("hardLimit")))
+        each: QuotaNode(each, listed(quotas.get("requests")), bool(quotas.get("hardLimit")))
         for each, (_, quotas) in sorted(stated.items())
     }
     roots = [each for each in nodes if not stated[each][0]]
@@ -149,12 +149,14 @@ class Forest:
         released = [tree.release(key) for tree in self.trees.values()]
         return any(released)
 
-    def checkpoint(self) -> list[tuple[QuotaTree, list[tuple[Node, Amounts, list[Consumer]]], dict[Key, Consumer]]]:
+    def checkpoint(
+        self,
+    ) -> list[tuple[QuotaTree, list[tuple[QuotaNode, Amounts, list[Consumer]]], dict[Key, Consumer]]]:
         """What `restore` needs to bring back the present state."""
         return [(tree, tree.checkpoint(), dict(tree.consumers)) for tree in self.trees.values()]
 
     def restore(
-        self, state: Iterable[tuple[QuotaTree, list[tuple[Node, Amounts, list[Consumer]]], dict[Key, Consumer]]]
+        self, state: Iterable[tuple[QuotaTree, list[tuple[QuotaNode, Amounts, list[Consumer]]], dict[Key, Consumer]]]
     ) -> None:
         for tree, nodes, consumers in state:
             tree.restore(nodes)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from ghostfleet.dispatchers.mcad.amounts import NOTHING, Amounts
 from ghostfleet.dispatchers.mcad.wrapper import Key
 
-__all__ = ["Consumer", "Node", "QuotaTree"]
+__all__ = ["Consumer", "QuotaNode", "QuotaTree"]
 
 
 @dataclass(eq=False, slots=True)
@@ -27,24 +27,24 @@ class Consumer:
     asks: Amounts
     priority: int
     preemptable: bool
-    node: Node | None = None
+    node: QuotaNode | None = None
 
 
 @dataclass(eq=False, slots=True)
-class Node:
+class QuotaNode:
     """A node of a quota tree."""
 
     name: str
     quota: Amounts
     hard: bool = False
-    parent: Node | None = None
-    children: list[Node] = field(default_factory=list)
+    parent: QuotaNode | None = None
+    children: list[QuotaNode] = field(default_factory=list)
     #: What consumers placed here and below use.
     used: Amounts = NOTHING
     #: Those placed right here, in the order in which they came.
     consumers: dict[Key, Consumer] = field(default_factory=dict)
 
-    def path(self) -> list[Node]:
+    def path(self) -> list[QuotaNode]:
         """This node and all above it, up to the root."""
         path, node = [self], self.parent
         while node is not None:
@@ -106,13 +106,13 @@ class Node:
 class QuotaTree:
     """One tree, and the consumers in it."""
 
-    def __init__(self, name: str, root: Node | None = None) -> None:
+    def __init__(self, name: str, root: QuotaNode | None = None) -> None:
         self.name = name
         self.root = root
-        self.nodes: dict[str, Node] = {node.name: node for node in _below(root)} if root is not None else {}
+        self.nodes: dict[str, QuotaNode] = {node.name: node for node in _below(root)} if root is not None else {}
         self.consumers: dict[Key, Consumer] = {}
 
-    def leaf(self, name: str) -> Node | None:
+    def leaf(self, name: str) -> QuotaNode | None:
         """The leaf of this name; a node with children is none."""
         node = self.nodes.get(name)
         return node if node is not None and not node.children else None
@@ -141,7 +141,7 @@ class QuotaTree:
             return False
         return self._preempt(leaf, reached, consumer, victims)
 
-    def _climb(self, leaf: Node, consumer: Consumer, victims: list[Key]) -> Node | None:
+    def _climb(self, leaf: QuotaNode, consumer: Consumer, victims: list[Key]) -> QuotaNode | None:
         """Place a consumer on the lowest node that takes it; answers the node that was tried last if none does."""
         start = self.checkpoint()
         placed, met_hard = False, False
@@ -165,7 +165,7 @@ class QuotaTree:
                     break
         return None if placed else node
 
-    def _preempt(self, leaf: Node, reached: Node, consumer: Consumer, victims: list[Key]) -> bool:
+    def _preempt(self, leaf: QuotaNode, reached: QuotaNode, consumer: Consumer, victims: list[Key]) -> bool:
         """Take less important consumers off the way to the root, from the node that was tried last downwards."""
         for node in reversed(leaf.path()):
             if node is not reached and reached not in node.path():
@@ -213,11 +213,11 @@ class QuotaTree:
 
     # -- undoing -----------------------------------------------------------------------------------------------------
 
-    def checkpoint(self) -> list[tuple[Node, Amounts, list[Consumer]]]:
+    def checkpoint(self) -> list[tuple[QuotaNode, Amounts, list[Consumer]]]:
         """What `restore` needs to bring back the present state."""
         return [(node, node.used, list(node.consumers.values())) for node in self.nodes.values()]
 
-    def restore(self, state: Iterable[tuple[Node, Amounts, list[Consumer]]]) -> None:
+    def restore(self, state: Iterable[tuple[QuotaNode, Amounts, list[Consumer]]]) -> None:
         for node, used, consumers in state:
             node.used = used
             node.consumers = {consumer.key: consumer for consumer in consumers}
@@ -225,7 +225,7 @@ class QuotaTree:
                 consumer.node = node
 
 
-def _below(root: Node) -> Iterator[Node]:
+def _below(root: QuotaNode) -> Iterator[QuotaNode]:
     yield root
     for child in root.children:
         yield from _below(child)

@@ -25,7 +25,7 @@ _NEWEST = "mcad-1.40"
 async def explain_wrapper(cluster: Cluster, namespace: str, name: str, dispatcher: str = "") -> Explanation:
     """Explain one AppWrapper by the rules of a dispatcher, by default of the one that the cluster has."""
     try:
-        profile = load_dispatcher_profile(dispatcher or cluster.facts.dispatcher or _NEWEST)
+        profile = load_dispatcher_profile(dispatcher or cluster.info.dispatcher or _NEWEST)
     except ValueError as error:
         raise LabError(str(error)) from error
     wrappers = await _all(cluster, _WRAPPERS)

@@ -9,6 +9,7 @@ from ghostfleet.drive.interface import NAMESPACES, NODES, PERSISTENT_VOLUME_CLAI
 __all__ = ["copy_cluster"]
 
 _STORAGE = "storage.k8s.io"
+_RESOURCE = "resource.k8s.io"
 _KINDS = (
     NODES,
     PODS,
@@ -23,6 +24,9 @@ _KINDS = (
     Kind(_STORAGE, "v1", "csinodes", namespaced=False),
     Kind(_STORAGE, "v1", "csistoragecapacities"),
     Kind("policy", "v1", "poddisruptionbudgets"),
+    Kind(_RESOURCE, "v1", "resourceclaims"),
+    Kind(_RESOURCE, "v1", "resourceslices", namespaced=False),
+    Kind(_RESOURCE, "v1", "deviceclasses", namespaced=False),
 )
 
 

@@ -14,8 +14,9 @@ from ghostfleet.core.quantity import compare
 from ghostfleet.drive.interface import PODS, Cluster, Refused
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.explain.copying import copy_cluster
+from ghostfleet.schedulers.dra import RequestCensus
 from ghostfleet.schedulers.framework import Profile
-from ghostfleet.schedulers.kube.findings import Finding, findings
+from ghostfleet.schedulers.kube.findings import Finding, device_findings, findings
 from ghostfleet.schedulers.kube.remedies import Remedy, find_remedies
 from ghostfleet.schedulers.kube.schedule_one import ScheduleAlgorithm
 
@@ -38,6 +39,8 @@ class PodExplanation:
     #: What the scheduler says, in its own words.
     message: str = ""
     findings: tuple[Finding, ...] = ()
+    #: How many devices there are for the requests of its claims.
+    devices: tuple[RequestCensus, ...] = ()
     remedies: tuple[Remedy, ...] = ()
 
 
@@ -58,6 +61,8 @@ async def explain_pod(cluster: Cluster, namespace: str, name: str) -> PodExplana
 def judge(algorithm: ScheduleAlgorithm, pod: Object) -> PodExplanation:
     """What the scheduler thinks of a pod that is pending."""
     cycle = algorithm.framework_of(pod).cycle_state(pod)
+    if cycle.rejection is not None and algorithm.framework_of(pod).is_gated(pod):
+        return _explained(pod, f"it is not tried before its claims are there: {cycle.rejection[1]}")
     result = algorithm.schedule(cycle, pod)
     if result.node is not None:
         verdict = f"it fits on {result.node} now and waits for its turn"
@@ -69,6 +74,7 @@ def judge(algorithm: ScheduleAlgorithm, pod: Object) -> PodExplanation:
         _verdict(found, len(algorithm.snapshot.nodes), result.message),
         message=result.message,
         findings=tuple(found),
+        devices=tuple(device_findings(cycle)),
         remedies=tuple(remedies),
     )
 
@@ -118,6 +124,7 @@ def _explained(
     *,
     message: str = "",
     findings: tuple[Finding, ...] = (),
+    devices: tuple[RequestCensus, ...] = (),
     remedies: tuple[Remedy, ...] = (),
 ) -> PodExplanation:
     metadata = pod["metadata"]
@@ -129,5 +136,6 @@ def _explained(
         node=pod["spec"].get("nodeName", ""),
         message=message,
         findings=findings,
+        devices=devices,
         remedies=remedies,
     )

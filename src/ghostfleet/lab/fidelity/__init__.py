@@ -13,7 +13,7 @@ from ghostfleet.lab.fidelity.published import (
     published_modes,
     source,
 )
-from ghostfleet.lab.fidelity.records import Origin, Record, Records
+from ghostfleet.lab.fidelity.records import MeasurementRecord, Origin, Records
 from ghostfleet.lab.fidelity.sides import RealPlane, Running
 from ghostfleet.lab.fidelity.verdicts import PHASE_ERROR, PHASE_SECONDS, TOTAL_ERROR, Line, judge
 
@@ -28,10 +28,10 @@ __all__ = [
     "Experiment",
     "Line",
     "Measurement",
+    "MeasurementRecord",
     "Origin",
     "RealComparison",
     "RealPlane",
-    "Record",
     "Records",
     "Running",
     "compare",

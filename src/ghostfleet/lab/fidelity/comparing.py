@@ -9,7 +9,7 @@ from pathlib import Path
 from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.fidelity.experiments import Experiment, measure
 from ghostfleet.lab.fidelity.figures import Measurement
-from ghostfleet.lab.fidelity.records import Record, Records, origin_here
+from ghostfleet.lab.fidelity.records import MeasurementRecord, Records, origin_here
 from ghostfleet.lab.fidelity.sides import Embedding, Side
 from ghostfleet.lab.fidelity.verdicts import Line, judge
 from ghostfleet.lab.progress import Progress
@@ -22,7 +22,7 @@ class Compared:
     """One experiment on both sides."""
 
     experiment: Experiment
-    real: Record
+    real: MeasurementRecord
     ours: Measurement
 
     @property
@@ -57,7 +57,7 @@ class RealComparison:
             if record is None:
                 side = side or real()
                 measured = self._measure(side, "real", experiment)
-                record = Record(measured, origin_here(self._nodes, side.parts))
+                record = MeasurementRecord(measured, origin_here(self._nodes, side.parts))
                 self._records.add(record)
             ours = self._measure(self._ours, "embedded", experiment)
             self.compared.append(Compared(experiment, record, ours))

@@ -19,7 +19,7 @@ from ghostfleet.lab.fidelity.figures import SCRIPT, Measurement, figures_of
 from ghostfleet.lab.mix import Mix, WorkloadClass
 from ghostfleet.lab.plan import RUN_LABEL, Plan
 from ghostfleet.lab.progress import Progress
-from ghostfleet.lab.recorder import Recorder
+from ghostfleet.lab.recorder import TimelineRecorder
 from ghostfleet.lab.scaletest import patience_of, scale_test
 from ghostfleet.lab.stress import find_mode, play_trial
 from ghostfleet.lab.submit import Submitter, prepare
@@ -100,7 +100,7 @@ async def _stress(
     run = _run(Experiment(STRESS, jobs), directory)
     timeline = directory.timeline()
     alike = Mix((WorkloadClass.alike(workload_type("job"), _NAMESPACE),))
-    recorder = Recorder(cluster, run, alike.workloads(1, seed), timeline)
+    recorder = TimelineRecorder(cluster, run, alike.workloads(1, seed), timeline)
     try:
         await recorder.start()
         trial = await play_trial(cluster, find_mode(_MODE), jobs, pods=1, gpus=0, run=run, seed=seed, progress=progress)

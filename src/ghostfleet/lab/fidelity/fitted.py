@@ -24,7 +24,7 @@ from ghostfleet.stages.catalogue import stage_documents
 __all__ = ["FITTED", "FittedFigure", "Worth", "worths"]
 
 _STARTS = "pod-ready"
-_WORK, _HANDS = "ghostfleet.dev/contended-work", "ghostfleet.dev/contended-hands"
+_WORK, _CONCURRENCY = "ghostfleet.dev/contended-work", "ghostfleet.dev/contended-concurrency"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ FITTED = (
         "kind", "pod-ready delay", "7.2-8.2 s", "10-11 s", "what the same authors gave KWOK for a container on kind"
     ),
     FittedFigure("kind", "contended-work", "2.6 s", "0 s", "containers that start together do not slow each other"),
-    FittedFigure("kind", "contended-hands", "3", "5", "the CPUs of a node"),
+    FittedFigure("kind", "contended-concurrency", "3", "5", "the CPUs of a node"),
     FittedFigure(
         "mcad",
         "discovery.group-versions",
@@ -94,9 +94,9 @@ def _changed(stage: dict[str, Any], figure: FittedFigure) -> dict[str, Any]:
     metadata, spec = stage["metadata"], stage["spec"]
     annotations = dict(metadata["annotations"])
     if figure.figure == "contended-work":
-        del annotations[_WORK], annotations[_HANDS]
-    elif figure.figure == "contended-hands":
-        annotations[_HANDS] = figure.independent
+        del annotations[_WORK], annotations[_CONCURRENCY]
+    elif figure.figure == "contended-concurrency":
+        annotations[_CONCURRENCY] = figure.independent
     else:
         spec = {**spec, "delay": {"durationMilliseconds": 10_000, "jitterDurationMilliseconds": 11_000}}
     return {**stage, "metadata": {**metadata, "annotations": annotations}, "spec": spec}

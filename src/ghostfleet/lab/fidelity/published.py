@@ -17,7 +17,7 @@ import yaml
 
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.progress import Progress
-from ghostfleet.lab.stress import Plan, run_stress
+from ghostfleet.lab.stress import StressPlan, run_stress
 from ghostfleet.lab.stress.modes import Mode
 
 __all__ = ["LARGEST_ERROR", "MEAN_ERROR", "Comparison", "compare", "holds", "mean_error", "published_modes", "source"]
@@ -67,7 +67,7 @@ def compare(
         if mode not in _published():
             raise LabError(f"nothing is published for mode {mode!r}; figures exist for {', '.join(_published())}")
         figures: dict[int, float] = _published()[mode]["seconds"]
-        plan = Plan((mode,), tuple(figures), iterations=iterations, seed=seed, profile=profile)
+        plan = StressPlan((mode,), tuple(figures), iterations=iterations, seed=seed, profile=profile)
         trials = run_stress(plan, progress, instead=instead)
         for jobs, published in figures.items():
             ours = fmean(trial.seconds for trial in trials if trial.jobs == jobs)

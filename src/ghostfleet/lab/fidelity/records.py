@@ -21,7 +21,7 @@ from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.fidelity.experiments import Experiment
 from ghostfleet.lab.fidelity.figures import Measurement
 
-__all__ = ["FILE_NAME", "Origin", "Record", "Records", "origin_here"]
+__all__ = ["FILE_NAME", "MeasurementRecord", "Origin", "Records", "origin_here"]
 
 FILE_NAME = "real.json"
 
@@ -37,7 +37,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class MeasurementRecord:
     """A measurement and its origin."""
 
     measurement: Measurement
@@ -54,14 +54,14 @@ class Records:
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / FILE_NAME
-        self._records: dict[tuple[Experiment, int], Record] = {}
+        self._records: dict[tuple[Experiment, int], MeasurementRecord] = {}
 
     def read(self) -> None:
         """Take over what was written before; an error if that is no list of records."""
         try:
             content: Any = orjson.loads(self.path.read_bytes())
             for each in content:
-                self._put(Record(Measurement(**each["measurement"]), Origin(**each["origin"])))
+                self._put(MeasurementRecord(Measurement(**each["measurement"]), Origin(**each["origin"])))
         except FileNotFoundError:
             return
         except OSError as error:
@@ -69,11 +69,11 @@ class Records:
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
             raise LabError(f"{self.path} holds no measurements: {error}; leave out --reuse to make them anew") from None
 
-    def find(self, experiment: Experiment, nodes: int) -> Record | None:
+    def find(self, experiment: Experiment, nodes: int) -> MeasurementRecord | None:
         """What was measured with so many nodes."""
         return self._records.get((experiment, nodes))
 
-    def add(self, record: Record) -> None:
+    def add(self, record: MeasurementRecord) -> None:
         """Keep a record, on disk too."""
         self._put(record)
         temporary = self.path.with_suffix(".part")
@@ -85,6 +85,6 @@ class Records:
         except OSError as error:
             raise LabError(f"cannot write {self.path}: {error.strerror}") from None
 
-    def _put(self, record: Record) -> None:
+    def _put(self, record: MeasurementRecord) -> None:
         measured = record.measurement
         self._records[Experiment(measured.test, measured.jobs), record.origin.nodes] = record

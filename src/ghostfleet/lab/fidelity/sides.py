@@ -40,7 +40,7 @@ _NAME = "fidelity"
 
 
 class Side(Protocol):
-    """See the module's words."""
+    """Gives a cluster for one experiment, and takes it back."""
 
     @property
     def parts(self) -> Mapping[str, str]:
@@ -131,7 +131,7 @@ class Running:
                     f"{access.url} has {ready:,} nodes that are Ready, not {nodes:,}; `ghostfleet nodes add` adds "
                     "some, --nodes asks for fewer"
                 )
-            self.parts: Mapping[str, str] = {"Kubernetes": cluster.facts.version}
+            self.parts: Mapping[str, str] = {"Kubernetes": cluster.info.version}
 
     @contextmanager
     def cluster(self, progress: Progress) -> Iterator[Cluster]:  # noqa: ARG002 - others tell how far they are

@@ -38,7 +38,7 @@ STAGE_DELAYS = {"pod-create": ("100ms", "500ms"), "pod-ready": ("10s", "11s"), "
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """See the module's words."""
+    """One way to run the stress test: its cluster, and how its Jobs are written."""
 
     name: str
     about: str

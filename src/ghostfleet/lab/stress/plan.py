@@ -19,13 +19,13 @@ from ghostfleet.lab.progress import Progress
 from ghostfleet.lab.stress.modes import NODES, Mode, find_mode
 from ghostfleet.lab.stress.trial import Trial, run_trial
 
-__all__ = ["Plan", "run_stress"]
+__all__ = ["StressPlan", "run_stress"]
 
 _NAMESPACE = "default"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class StressPlan:
     """What is to be tried."""
 
     modes: tuple[str, ...] = ("kwok",)
@@ -51,7 +51,7 @@ class Plan:
 
 
 def run_stress(
-    plan: Plan,
+    plan: StressPlan,
     progress: Progress,
     *,
     outside: Cluster | None = None,

@@ -69,7 +69,7 @@ class _Script:
         self._run = run
         self._selector = f"{RUN_LABEL}={run}"
         self._progress = progress
-        profile = load_profile(cluster.facts.profile or mode.profile)
+        profile = load_profile(cluster.info.profile or mode.profile)
         self._apply, self._get = profile.duration("kubectl.apply"), profile.duration("kubectl.get")
         self._limit = 3600 * SECOND
 

@@ -53,10 +53,10 @@ class Program:
         except CelError:
             raise
         except (BudgetExceeded, RecursionError) as error:
-            told = self._strikes.told(error)
+            counted = self._strikes.counted(error)
             if self._strikes.out:
                 self._value = self._strikes.refuse
-            raise told from None
+            raise counted from None
         except (ValueError, ArithmeticError) as error:
             raise CelError(f"out of range: {error}") from None
         finally:

@@ -11,8 +11,8 @@ from urllib.parse import quote_plus
 
 from ghostfleet.core.yamltext import emit
 from ghostfleet.languages.budget import BUDGET, CHUNK
+from ghostfleet.languages.gotemplate.arguments import Function, as_function, charged
 from ghostfleet.languages.gotemplate.fmt import sprint, sprintf, sprintln
-from ghostfleet.languages.gotemplate.functions import Function, as_function, charged
 from ghostfleet.languages.gotemplate.values import (
     MISSING,
     Int,

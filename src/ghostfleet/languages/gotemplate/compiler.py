@@ -2,7 +2,7 @@
 
 A *step* carries out a part: it appends pieces of text to the output. An *expression* gives a value. Both take a
 *frame*, the list of variables of the template that is being carried out, and the *dot*. The first slot of a frame holds
-the functions of the surroundings, the second one `$`; every other variable has a slot of its own, known at compile
+the functions of the caller, the second one `$`; every other variable has a slot of its own, known at compile
 time.
 
 Every sequence of parts is charged for as a whole before it is carried out: a step for each word in it, and for each
@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ghostfleet.languages.budget import BUDGET, CHUNK, BudgetExceeded
+from ghostfleet.languages.gotemplate.arguments import Function, checked, constant, made
 from ghostfleet.languages.gotemplate.fmt import printed
-from ghostfleet.languages.gotemplate.functions import Function, checked, constant, made
 from ghostfleet.languages.gotemplate.loops import Break, Frame, Step, continues, continuing, items, leaving
 from ghostfleet.languages.gotemplate.methods import field_of
 from ghostfleet.languages.gotemplate.syntax import Action, Branch, Invocation, Leave, Operand, Part, Pipeline, Text

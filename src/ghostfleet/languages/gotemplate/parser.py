@@ -255,7 +255,7 @@ class _Parser:
         return unquoted(token.text)
 
     def enclosed(self, name: str, context: str) -> None:
-        """The body of a template within the text, which knows no variables of its surroundings."""
+        """The body of a template within the text, which knows no variables from around it."""
         outer, self.variables = self.variables, ["$"]
         loops, self.loops = self.loops, 0
         body, end = self.parts()

@@ -1,6 +1,6 @@
 """Templates, ready to render.
 
-A template is compiled from its text and the functions that its surroundings provide, such as Now or NodeIP; it is
+A template is compiled from its text and the functions that the caller provides, such as Now or NodeIP; it is
 *rendered* with data and those functions. The pieces of text that a rendering gives are also available one by one,
 because YAML is read faster when it is known which of them were quoted.
 """
@@ -20,11 +20,11 @@ from ghostfleet.languages.budget import (
     bounded_source,
 )
 from ghostfleet.languages.errors import EvaluationError, Unsupported
+from ghostfleet.languages.gotemplate.arguments import Function, from_python
 from ghostfleet.languages.gotemplate.builtins import BUILTINS
 from ghostfleet.languages.gotemplate.collections import COLLECTIONS, MUTATING
 from ghostfleet.languages.gotemplate.compiler import ROOT, compile_parts
 from ghostfleet.languages.gotemplate.dates import dates, moment
-from ghostfleet.languages.gotemplate.functions import Function, from_python
 from ghostfleet.languages.gotemplate.loops import Step
 from ghostfleet.languages.gotemplate.numbers import NUMBERS
 from ghostfleet.languages.gotemplate.parser import parse
@@ -87,10 +87,10 @@ class Template:
 
     def exceeded(self, error: BudgetExceeded | RecursionError) -> BudgetExceeded:
         """The error of a template that goes over its budget, or whose text does when it is read."""
-        told = self._strikes.told(error)
+        counted = self._strikes.counted(error)
         if self._strikes.out:
             self._main = self._strikes.refuse
-        return told
+        return counted
 
     def render(self, data: Any, functions: Mapping[str, Callable[..., Any]] | None = None) -> str:
         """The text for some data. The functions are those of compilation, unless others of the same names are given."""

@@ -69,10 +69,10 @@ class Query:
         except JqError:
             raise
         except (BudgetExceeded, RecursionError) as error:
-            told = self._strikes.told(error)
+            counted = self._strikes.counted(error)
             if self._strikes.out:
                 self._many, self._one, self._passes = self._strikes.refuse, None, True
-            raise told from None
+            raise counted from None
         except Break:
             raise JqError("a label is left that is not there any more") from None
         except (ValueError, ArithmeticError) as error:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ghostfleet.schedulers.framework.nodetable import BoolArray, IntArray
-from ghostfleet.schedulers.framework.plugin import Filter, Objection, Plugin, Rejected, Scope, Score
+from ghostfleet.schedulers.framework.plugin import Aborted, Filter, Objection, Plugin, Rejected, Scope, Score
 from ghostfleet.schedulers.framework.podinfo import PodInfo
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ class CycleState:
         self.signature = signature
         #: The plugin that rejects the pods as such, and why.
         self.rejection: tuple[str, str] | None = None
+        #: The plugin that finds something wrong with them, and what.
+        self.aborted: tuple[str, str] | None = None
         #: Filters by the names of their plugins, in the order of these.
         self.filters: list[tuple[str, Filter]] = []
         #: Whether they depend on what is written for pods before them.
@@ -65,6 +67,8 @@ class CycleState:
         self._make_filters()
         #: Plugins that take part when such a pod is bound.
         self._binders = [plugin for plugin in framework.binders if plugin.concerns(pod.info)]
+        #: How many requests these make before that.
+        self.requests = sum(plugin.requests(pod.info) for plugin in self._binders)
         self._local_scores: list[tuple[int, Score]] = []
         self._comparing: list[tuple[int, Score]] = []
         for weight, plugin in framework.scores:
@@ -99,6 +103,9 @@ class CycleState:
             name = plugin.name
             try:
                 each = plugin.pre_filter(self.pod)
+            except Aborted as aborted:
+                self.aborted = self.aborted or (name, str(aborted))
+                continue
             except Rejected as rejected:
                 if self.rejection is None and self.profile.is_on(name, "preFilter"):
                     self.rejection = (name, str(rejected))
@@ -111,7 +118,16 @@ class CycleState:
             if names is not None and self.profile.is_on(name, "preFilter"):
                 self.named = names if self.named is None else self.named & names
                 self.named_by.append(name)
-        self._plain = self.named is None and not self.sequential and self.rejection is None
+        open_ = self.rejection is None and self.aborted is None
+        self._plain = self.named is None and not self.sequential and open_
+
+    @property
+    def error(self) -> tuple[str, str] | None:
+        """The plugin whose filter found something wrong with such pods while it looked at nodes, and what."""
+        for name, each in self.filters:
+            if each.error:
+                return name, each.error
+        return None
 
     @property
     def asks_before_binding(self) -> bool:

@@ -69,7 +69,7 @@ class EventHandlers:
             store.listen("pods", self._pod_changed),
             store.listen("namespaces", self._namespace_changed),
             *(store.listen(kind, plugin.notice) for plugin in plugins for kind in plugin.kinds),
-            *(store.listen(kind, self._noting(kind)) for kind in kinds),
+            *(store.listen(kind, self._noting(kind, plugins)) for kind in kinds),
         ]
         for node in store.list("nodes"):
             snapshot.put_node(node)
@@ -188,8 +188,12 @@ class EventHandlers:
             self.events.note(PODS)
             self._wake()
 
-    def _noting(self, kind: str) -> Callable[[Change], None]:
-        def note(_change: Change) -> None:
+    def _noting(self, kind: str, plugins: Collection[Plugin]) -> Callable[[Change], None]:
+        told = [plugin for plugin in plugins if kind in plugin.events]
+
+        def note(change: Change) -> None:
+            if not any(plugin.helps(change) for plugin in told):
+                return
             self._snapshot.touch(kind)
             self.events.note(kind)
             self._wake()

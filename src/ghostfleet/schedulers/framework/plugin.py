@@ -12,7 +12,7 @@ all that a plugin must have, and one for a single slot, which is worth writing w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EXTENSION_POINTS",
     "MAX_SCORE",
+    "Aborted",
     "Filter",
     "Objection",
     "Plugin",
@@ -87,6 +88,10 @@ class Rejected(Exception):
     """A pod cannot be placed whatever the nodes are; says why."""
 
 
+class Aborted(Rejected):
+    """Something is wrong, so that a pod cannot be scheduled at all; says what, in the words for the pod."""
+
+
 class Filter:
     """Which nodes are ruled out for pods of one signature."""
 
@@ -94,7 +99,9 @@ class Filter:
     #: Whether it looks at nothing on a node but amounts of resources, which makes what-if cheap.
     by_amounts: ClassVar[bool] = False
     #: Whether a pod has to be tried alone, because it depends on what is written for those before it.
-    sequential: ClassVar[bool] = False
+    sequential: bool = False
+    #: What is wrong, in the words for the pods, when they cannot be scheduled at all; "" when nothing is.
+    error: str = ""
 
     @property
     def active(self) -> bool:
@@ -159,6 +166,8 @@ class PostFilterResult(NamedTuple):
     victims: Sequence[PodInfo] = ()
     #: Whether the plugins after it are not asked any more.
     final: bool = False
+    #: What is to be written, if the decision comes true.
+    write: Callable[[], None] | None = None
 
 
 class Plugin:
@@ -172,6 +181,8 @@ class Plugin:
     events: ClassVar[frozenset[str]] = frozenset()
     #: Kinds of objects, by their keys in the store, whose changes it is told of.
     kinds: ClassVar[tuple[str, ...]] = ()
+    #: Whether its signs are about labels, so that pods with other labels, or in other namespaces, are never alike.
+    signs_labels: ClassVar[bool] = True
 
     def __init__(self, snapshot: Snapshot, arguments: Any = None) -> None:
         self.snapshot = snapshot
@@ -196,8 +207,12 @@ class Plugin:
     def notice(self, change: Change) -> None:
         """An object of one of its kinds changed."""
 
+    def helps(self, change: Change) -> bool:  # noqa: ARG002
+        """Whether a change of a kind among its events may help any pod: a queueing hint."""
+        return True
+
     def sign(self, pod: Object, info: SpecInfo) -> tuple[object, ...] | None:  # noqa: ARG002
-        """What tells pods of the same spec apart: their namespace, their labels, and this; None for none of it."""
+        """What tells pods of the same spec apart: this, and labels and namespaces, too; None for none of it."""
         return None
 
     def pre_enqueue(self, pod: Object) -> bool:  # noqa: ARG002
@@ -220,8 +235,8 @@ class Plugin:
         """Whether it takes part in the binding of pods of this spec, by reserve, permit or pre_bind."""
         return True
 
-    def reserve(self, pod: Object, info: SpecInfo, node: str) -> bool:  # noqa: ARG002
-        """A pod gets a node: write what must be known of it; answers whether nothing has to be waited for."""
+    def reserve(self, pod: Object, info: SpecInfo, node: str) -> bool | None:  # noqa: ARG002
+        """A pod gets a node: take what it needs there. True when nothing has to be waited for, None to give it up."""
         return True
 
     def unreserve(self, pod: Object, info: SpecInfo, node: str) -> None:
@@ -230,6 +245,10 @@ class Plugin:
     def permit(self, pod: Object, info: SpecInfo, node: str) -> bool | None:  # noqa: ARG002
         """Whether a pod may be bound now; asked again after the plugin's events. None gives the node up."""
         return True
+
+    def requests(self, info: SpecInfo) -> int:  # noqa: ARG002
+        """How many requests to the API its pre_bind makes for such a pod; with any it is asked without an event."""
+        return 0
 
     def pre_bind(self, pod: Object, info: SpecInfo, node: str) -> bool | None:  # noqa: ARG002
         """Whether all is ready for a pod on its node; asked again after the plugin's events. None gives it up."""

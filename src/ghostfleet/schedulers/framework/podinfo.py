@@ -40,7 +40,6 @@ class SpecInfo:
         "ephemeral",
         "has_terms",
         "images",
-        "is_plain",
         "is_special",
         "key",
         "node_affinity",
@@ -50,6 +49,7 @@ class SpecInfo:
         "preempts",
         "priority",
         "requests",
+        "resource_claims",
         "spread",
         "toleration_key",
         "tolerations",
@@ -79,8 +79,8 @@ class SpecInfo:
         #: Names of volumes whose claims are made for the pod, and named after it.
         self.ephemeral: tuple[str, ...] = tuple(each["name"] for each in volumes if each.get("ephemeral"))
         self.disks: tuple[Object, ...] = tuple(each for each in volumes if any(each.get(disk) for disk in _DISKS))
-        #: Whether neither its labels nor its claims decide where the pod may go.
-        self.is_plain = not (self.spread or self.has_terms or self.claims or self.ephemeral)
+        #: Claims of devices, as the pod names them.
+        self.resource_claims: tuple[Object, ...] = tuple(spec.get("resourceClaims") or ())
         #: Whether the pod takes more of its node than amounts of resources.
         self.is_special = bool(self.ports or self.claims or self.ephemeral or self.disks)
         #: What the pod adds to the columns of its node; filled in by the table of nodes, which knows the columns.
@@ -184,6 +184,7 @@ _PLAIN = (
     "topologySpreadConstraints",
     "priority",
     "preemptionPolicy",
+    "resourceClaims",
 )
 
 

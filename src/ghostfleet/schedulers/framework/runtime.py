@@ -53,7 +53,9 @@ class Framework:
         #: All that take part when a pod is bound.
         self.binders = list(dict.fromkeys((*self.reservers, *self.permits, *self.pre_binds)))
         used = {plugin.name: plugin for plugin in (*self.filters, *(plugin for _, plugin in self.scores))}
-        self._signers = [plugin.sign for plugin in used.values() if type(plugin).sign is not Plugin.sign]
+        self._signers = [
+            (plugin.sign, plugin.signs_labels) for plugin in used.values() if type(plugin).sign is not Plugin.sign
+        ]
         self._cycle_states: dict[Signature, CycleState] = {}
         self._warm: dict[CycleState, None] = {}
 
@@ -71,10 +73,10 @@ class Framework:
         info = self.snapshot.specs.of(pod["spec"])
         signature: Signature = (self.profile.name, info.key)
         plain = True
-        for sign in self._signers:
+        for sign, by_labels in self._signers:
             part = sign(pod, info)
             if part is not None:
-                if plain:
+                if plain and by_labels:
                     plain = False
                     metadata = pod["metadata"]
                     labels = tuple(sorted((metadata.get("labels") or {}).items()))
@@ -121,7 +123,10 @@ class Framework:
         """A pod gets a node; answers whether it can be bound at once, None when it cannot have the node."""
         ready = True
         for plugin in cycle.concerned(self.reservers):
-            ready = plugin.reserve(pod, cycle.info, node) and ready
+            reserved = plugin.reserve(pod, cycle.info, node)
+            if reserved is None:
+                return None
+            ready = ready and reserved
         for plugin in cycle.concerned(self.permits):
             answer = plugin.permit(pod, cycle.info, node)
             if answer is None:

@@ -9,6 +9,7 @@ and are deleted with their grace period. A group is written as a whole or not at
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from ghostfleet.api.subresources import scheduled
 from ghostfleet.core.changes import Object
@@ -20,10 +21,27 @@ from ghostfleet.schedulers.framework.podinfo import DEFAULT_SCHEDULER, PodInfo
 from ghostfleet.schedulers.framework.recorder import EventRecorder
 from ghostfleet.schedulers.framework.snapshot import Snapshot
 
-__all__ = ["Placement", "Writer"]
+__all__ = ["Placement", "Reserved", "Writer"]
 
 #: A pod, and the node that it gets.
 Placement = tuple[Object, str]
+
+
+class Reserved(NamedTuple):
+    """A pod, the node that it gets, and whether it can be bound there at once; None when it cannot have it."""
+
+    pod: Object
+    cycle: CycleState
+    node: str
+    ready: bool | None
+
+
+class _Held(NamedTuple):
+    pod: Object
+    cycle: CycleState
+    node: str
+    #: Whether what plugins write for it is on its way.
+    writing: bool
 
 
 class Writer:
@@ -45,36 +63,69 @@ class Writer:
         self._limiter = limiter
         self._latency = latency
         #: Pods that plugins have something to do for, with the node they will get.
-        self._held: dict[str, tuple[Object, CycleState, str]] = {}
+        self._held: dict[str, _Held] = {}
 
     def _recorder(self, pod: Object) -> EventRecorder:
         return self._recorders[pod["spec"].get("schedulerName", DEFAULT_SCHEDULER)]
 
     # -- bindings ----------------------------------------------------------------------------------------------------
 
-    def bind(self, placements: Sequence[tuple[Object, CycleState, str]]) -> None:
-        """Write that pods, which have been assumed there, get their nodes, as soon as plugins have done their part."""
+    def reserve(self, pod: Object, cycle: CycleState, node: str) -> Reserved:
+        """Let plugins take what a pod, which has been assumed there, needs on its node."""
+        ready = cycle.framework.reserve(cycle, pod, node) if cycle.asks_before_binding else True
+        return Reserved(pod, cycle, node, ready)
+
+    def bind(self, placements: Sequence[Reserved]) -> None:
+        """Write that pods get their nodes, as soon as plugins have done their part."""
         ready: list[Placement] = []
-        for pod, cycle, node in placements:
-            answer = cycle.framework.reserve(cycle, pod, node) if cycle.asks_before_binding else True
+        for pod, cycle, node, answer in placements:
             if answer is None:
                 self._give_up(pod, cycle, node)
-            elif answer:
+            elif answer or self._hold(pod, cycle, node):
                 ready.append((pod, node))
-            else:
-                self._held[pod["metadata"]["uid"]] = (pod, cycle, node)
         if self._limiter is None and not self._latency:
             self._write_all(ready)
             return
         for placement in ready:
             self.bind_together([placement])
 
+    def _hold(self, pod: Object, cycle: CycleState, node: str) -> bool:
+        """A pod waits for plugins; answers whether they were done with it at once."""
+        uid = pod["metadata"]["uid"]
+        delay = cycle.requests * self._latency + self._turn(cycle.requests)
+        self._held[uid] = _Held(pod, cycle, node, delay > 0)
+        if delay:
+            self._store.clock.call_later(delay, self._write_held, uid)
+        return bool(cycle.requests and not delay and self._ask(uid))
+
+    def _write_held(self, uid: str) -> None:
+        held = self._held.get(uid)
+        if held is not None:
+            self._held[uid] = held._replace(writing=False)
+            if self._ask(uid):
+                self.bind_together([(held.pod, held.node)])
+
+    def _ask(self, uid: str) -> bool:
+        """Ask plugins once more whether a pod that is held can be bound; it is held no longer when they decided."""
+        pod, cycle, node, _ = self._held[uid]
+        answer = cycle.framework.may_bind(cycle, pod, node)
+        if answer is not False:
+            del self._held[uid]
+        if answer is None:
+            self._give_up(pod, cycle, node)
+        return bool(answer)
+
+    def _turn(self, requests: int) -> int:
+        """How long the client has to wait until it has made so many requests."""
+        if self._limiter is None:
+            return 0
+        now = self._store.clock.now()
+        return max((self._limiter.reserve(now) for _ in range(requests)), default=0)
+
     def bind_together(self, placements: Sequence[Placement]) -> None:
         """Write that pods, which have been assumed there, get their nodes: all of them, or none."""
         clock = self._store.clock
-        delay = self._latency
-        if self._limiter is not None:
-            delay += max(self._limiter.reserve(clock.now()) for _ in placements)
+        delay = self._latency + self._turn(len(placements))
         if delay:
             clock.call_later(delay, self._write_together, placements)
         else:
@@ -129,21 +180,15 @@ class Writer:
 
     def look_at_held(self) -> None:
         """Something changed that plugins look at: bind the pods that they have done their part for."""
-        for uid, (pod, cycle, node) in list(self._held.items()):
-            answer = cycle.framework.may_bind(cycle, pod, node)
-            if answer is not False:
-                del self._held[uid]
-                if answer:
-                    self.bind_together([(pod, node)])
-                else:
-                    self._give_up(pod, cycle, node)
+        for uid, held in list(self._held.items()):
+            if not held.writing and self._ask(uid):
+                self.bind_together([(held.pod, held.node)])
 
     def forget(self, uid: str) -> None:
         """A pod is gone; nothing is to be written for it."""
         held = self._held.pop(uid, None)
         if held is not None:
-            pod, cycle, node = held
-            cycle.framework.unreserve(cycle, pod, node)
+            held.cycle.framework.unreserve(held.cycle, held.pod, held.node)
 
     # -- rejections --------------------------------------------------------------------------------------------------
 
@@ -153,10 +198,10 @@ class Writer:
         note = f"skip schedule deleting pod: {metadata['namespace']}/{metadata['name']}"
         self._recorder(pod).record(pod, "Warning", "FailedScheduling", "Scheduling", note)
 
-    def reject(self, pod: Object, message: str, nominate: str | None = None) -> None:
+    def reject(self, pod: Object, message: str, nominate: str | None = None, *, reason: str = "Unschedulable") -> None:
         """A pod gets no node now; it is nominated to one, or no longer ("")."""
         self._recorder(pod).record(pod, "Warning", "FailedScheduling", "Scheduling", message)
-        condition = self._condition(pod, "PodScheduled", "False", "Unschedulable", message)
+        condition = self._condition(pod, "PodScheduled", "False", reason, message)
         changed = _with_condition(pod.get("status") or {}, condition)
         self._set_status(pod, changed if nominate is None else _nominated(changed, nominate))
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.kai.bindrequests import bind_request
 from ghostfleet.controllers.kai.constants import BIND_REQUESTS, POD_GROUPS
 from ghostfleet.core.changes import Object
@@ -49,7 +49,7 @@ class KaiScheduler(Runner):
         #: Kubernetes' own objects and KAI's have a client each.
         self._pods = profile.limiter("kai-scheduler", "KAI scheduler")
         self._kai = profile.limiter("kai-scheduler", "KAI scheduler")
-        self._recorder = Recorder(store, COMPONENT, profile)
+        self._recorder = EventRecorder(store, COMPONENT, profile)
         self._updater = StatusUpdater(
             store, self._recorder, partial(self._when_let, self._pods), partial(self._when_let, self._kai)
         )

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ghostfleet.controllers.cronjobs import Schedule, parse_schedule
+from ghostfleet.controllers.cronjobs import CronSchedule, parse_schedule
 from ghostfleet.schedulers.kai.resources import Quantities
 
 __all__ = ["CRON", "SLIDING", "TUMBLING", "UsageHistory", "UsageParams"]
@@ -37,7 +37,7 @@ class UsageParams:
     cron: str = ""
 
     @cached_property
-    def _schedule(self) -> Schedule:
+    def _schedule(self) -> CronSchedule:
         return parse_schedule(self.cron)
 
     def window_start(self, now: float) -> float:
@@ -102,7 +102,7 @@ class UsageHistory:
         return {queue: _ratio(amounts, capacity) for queue, amounts in used.items()}
 
 
-def _last_before(schedule: Schedule, now: float) -> float:
+def _last_before(schedule: CronSchedule, now: float) -> float:
     """The last time of a schedule before now: looked for from as far back as the third one to come lies ahead."""
     moment = int(now * MICRO)
     ahead = moment

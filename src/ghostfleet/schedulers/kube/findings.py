@@ -11,13 +11,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ghostfleet.core.quantity import Format, from_milli, from_value
+from ghostfleet.schedulers.dra import RequestCensus
 from ghostfleet.schedulers.framework.cyclestate import CycleState, Refusal
 from ghostfleet.schedulers.framework.diagnosis import refusal_with_nominated
 from ghostfleet.schedulers.framework.requests import CPU
 from ghostfleet.schedulers.framework.snapshot import Snapshot
+from ghostfleet.schedulers.kube.plugins.deviceanswers import DevicesFilter
 from ghostfleet.schedulers.kube.plugins.node_resources_fit import ResourcesFilter
 
-__all__ = ["Block", "Finding", "amount_text", "findings", "largest_block", "needs", "refusals"]
+__all__ = ["Block", "Finding", "amount_text", "device_findings", "findings", "largest_block", "needs", "refusals"]
 
 _BINARY: Format = "BinarySI"
 
@@ -71,6 +73,11 @@ def findings(cycle: CycleState, uid: str) -> list[Finding]:
         Finding(plugin, reason, tuple(nodes), _block(cycle, reason)) for (plugin, reason), nodes in grouped.items()
     ]
     return sorted(found, key=lambda finding: (-len(finding.nodes), finding.reason))
+
+
+def device_findings(cycle: CycleState) -> list[RequestCensus]:
+    """How many devices there are for each request of the claims of pods."""
+    return [found for _, each in cycle.filters if isinstance(each, DevicesFilter) for found in each.census()]
 
 
 def largest_block(snapshot: Snapshot, column: int, slots: Iterable[int]) -> tuple[int, int]:

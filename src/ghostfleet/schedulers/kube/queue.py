@@ -72,6 +72,7 @@ class SchedulingQueue:
         self._first_backoff = first_backoff
         self._longest_backoff = longest_backoff
         self.pods: dict[str, QueuedPod] = {}
+        self._gated: dict[str, QueuedPod] = {}
         self.unschedulable: dict[Hashable, UnschedulablePods] = {}
         #: Those that pods on other nodes were in the way of.
         self.waiting_for_pods: dict[Hashable, UnschedulablePods] = {}
@@ -97,6 +98,7 @@ class SchedulingQueue:
             queued = self.pods[pod["metadata"]["uid"]] = QueuedPod(pod, self._sequence, now)
             if self._is_gated(pod):
                 queued.place = "gated"
+                self._gated[queued.uid] = queued
             else:
                 self._activate(queued)
             return True
@@ -114,8 +116,8 @@ class SchedulingQueue:
 
     def ungate(self) -> None:
         """Let in the pods that plugins keep out no longer."""
-        for queued in self.pods.values():
-            if queued.place == "gated" and not self._is_gated(queued.pod):
+        for queued in list(self._gated.values()):
+            if not self._is_gated(queued.pod):
                 self._activate(queued)
 
     def remove(self, uid: str) -> QueuedPod | None:
@@ -123,6 +125,8 @@ class SchedulingQueue:
         queued = self.pods.pop(uid, None)
         if queued is not None:
             line, tried = queued.line, queued.place in ("active", "backoff")
+            if queued.place == "gated":
+                del self._gated[uid]
             self._leave_line(queued)
             queued.place = "away"
             if tried and line is not None and line.pods:
@@ -140,6 +144,8 @@ class SchedulingQueue:
                 self.waiting_for_pods.pop(line.signature, None)
 
     def _activate(self, queued: QueuedPod) -> None:
+        if queued.place == "gated":
+            del self._gated[queued.uid]
         queued.place = "active"
         heapq.heappush(self._active, (-queued.priority, queued.stamp, queued.sequence, queued))
 

@@ -8,7 +8,7 @@ what to do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -40,6 +40,10 @@ class ScheduleResult(NamedTuple):
     nominate: str | None = None
     #: Pods to evict to make room for it.
     victims: Sequence[PodInfo] = ()
+    #: What its condition gives as the reason.
+    reason: str = "Unschedulable"
+    #: What else is to be written.
+    write: Callable[[], None] | None = None
 
 
 NO_NODES = ScheduleResult(None, "no nodes available to schedule pods", nominate="")
@@ -68,6 +72,8 @@ class ScheduleAlgorithm:
         """Decide about one pod."""
         if not len(self.snapshot.nodes):
             return NO_NODES
+        if cycle.aborted is not None:
+            return _in_error(*cycle.aborted)
         if cycle.rejection is not None:
             plugin, why = cycle.rejection
             message = f"0/{len(self.snapshot.nodes)} nodes are available: {why}."
@@ -77,6 +83,8 @@ class ScheduleAlgorithm:
         if nominated and self._still_fits(cycle, uid, nominated):
             return ScheduleResult(nominated)
         slot = self._search(cycle, uid)
+        if (wrong := cycle.error) is not None:
+            return _in_error(*wrong)
         if slot is not None:
             return ScheduleResult(self.snapshot.nodes.names[slot])
         return self._failed(cycle, pod, now, diagnose(cycle, uid))
@@ -92,9 +100,11 @@ class ScheduleAlgorithm:
         last = results[-1] if results else None
         if last is not None and last.victims:
             return ScheduleResult(None, found.message, found.plugins, last.nominate, last.victims)
-        told = ", ".join(result.message for result in results)
-        message = f"{found.message} {told}" if told else found.message
-        return ScheduleResult(None, message, found.plugins, last.nominate if last is not None else "")
+        messages = ", ".join(result.message for result in results)
+        message = f"{found.message} {messages}" if messages else found.message
+        write = next((result.write for result in results if result.write is not None), None)
+        nominate = last.nominate if last is not None else ""
+        return ScheduleResult(None, message, found.plugins, nominate, write=write)
 
     # -- searching and choosing --------------------------------------------------------------------------------------
 
@@ -195,3 +205,7 @@ class ScheduleAlgorithm:
             return {}
         totals = values[values >= 0] + cycle.compared(candidates)
         return {nodes.names[slot]: int(total) for slot, total in zip(candidates, totals, strict=True)}
+
+
+def _in_error(plugin: str, message: str) -> ScheduleResult:
+    return ScheduleResult(None, message, frozenset((plugin,)), nominate="", reason="SchedulerError")

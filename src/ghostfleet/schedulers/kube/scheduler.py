@@ -16,6 +16,7 @@ from ghostfleet.core.clock import SECOND, Clock, Handle, real_seconds
 from ghostfleet.core.store import Store
 from ghostfleet.schedulers.framework.cyclestate import CycleState
 from ghostfleet.schedulers.framework.runner import INSTANT, Pace, Runner
+from ghostfleet.schedulers.framework.writer import Reserved
 from ghostfleet.schedulers.kube.config import Configuration
 from ghostfleet.schedulers.kube.figures import SchedulerFigures
 from ghostfleet.schedulers.kube.queue import QueuedPod, SchedulingQueue, UnschedulablePods
@@ -105,7 +106,7 @@ class KubeScheduler(Runner):
         snapshot, queue = self.snapshot, self.queue
         cycles = [self._cycle_state(queued.pod) for queued in batch]
         terms = snapshot.pods.terms_version
-        placements: list[tuple[Object, CycleState, str]] = []
+        placements: list[Reserved] = []
         result = None
         for queued, known in zip(batch, cycles, strict=True):
             pod = queued.pod
@@ -121,8 +122,8 @@ class KubeScheduler(Runner):
             if result.node is None:
                 break
             queue.placed(queued)
-            placements.append((pod, cycle, result.node))
             snapshot.assume(pod, result.node, cycle.info)
+            placements.append(self.writer.reserve(pod, cycle, result.node))
             result = None
         self.writer.bind(placements)
         return len(placements), result
@@ -142,7 +143,7 @@ class KubeScheduler(Runner):
             if slot is not None:
                 return ScheduleResult(snapshot.nodes.names[slot])
         result = self.algorithm.schedule(cycle, pod, now)
-        if result.node is None and not nominated and not result.victims:
+        if result.node is None and not nominated and not result.victims and result.write is None:
             self._failure = (cycle, snapshot.version, result)
         return result
 
@@ -169,7 +170,7 @@ class KubeScheduler(Runner):
         else:
             self.queue.placed(queued)
             self.snapshot.assume(pod, result.node, cycle.info)
-            self.writer.bind([(pod, cycle, result.node)])
+            self.writer.bind([self.writer.reserve(pod, cycle, result.node)])
 
     def _fail(self, queued: QueuedPod, cycle: CycleState | None, result: ScheduleResult, now: int) -> None:
         pod = queued.pod
@@ -184,7 +185,9 @@ class KubeScheduler(Runner):
             self.writer.take_nominations_back(pod, result.nominate)
             for victim in result.victims:
                 self.writer.preempt(victim, pod, result.nominate)
-        self.writer.reject(pod, result.message, result.nominate)
+        self.writer.reject(pod, result.message, result.nominate, reason=result.reason)
+        if result.write is not None:
+            result.write()
         line.version = self.snapshot.version
         self._flush_later()
 

@@ -6,6 +6,6 @@ A *profile* gives the DeviceClasses of a driver, and for each node its ResourceS
 
 from __future__ import annotations
 
-from ghostfleet.stages.dradrivers.profile import Profile, find_profile
+from ghostfleet.stages.dradrivers.profile import DriverProfile, built_in_profiles, find_profile
 
-__all__ = ["Profile", "find_profile"]
+__all__ = ["DriverProfile", "built_in_profiles", "find_profile"]

@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from ghostfleet.stages.dradrivers.slices import Object, device_class, device_uuid, resource_slice, string, version
-from ghostfleet.stages.products import Product, find_product
+from ghostfleet.stages.gpumodels import Product, find_product
 
 __all__ = ["nvidia_classes", "nvidia_slices"]
 

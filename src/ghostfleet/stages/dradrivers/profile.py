@@ -16,7 +16,7 @@ from ghostfleet.languages.gotemplate import Template, compile_template
 from ghostfleet.stages.dradrivers.nvidia import nvidia_classes, nvidia_slices
 from ghostfleet.stages.dradrivers.slices import Object, device_class, device_uuid, resource_slice, string, version
 
-__all__ = ["Profile", "find_profile"]
+__all__ = ["DriverProfile", "built_in_profiles", "find_profile"]
 
 _KWOK, _EXAMPLE = "cl2-gpu.kwok.x-k8s.io", "gpu.example.com"
 _KINDS = ("ResourceSlice", "DeviceClass")
@@ -24,7 +24,7 @@ _KINDS = ("ResourceSlice", "DeviceClass")
 _NO_NODE: Object = {"metadata": {"name": "", "labels": {}, "annotations": {}}, "spec": {}, "status": {}}
 
 
-class Profile(NamedTuple):
+class DriverProfile(NamedTuple):
     """What a driver publishes."""
 
     name: str
@@ -78,13 +78,18 @@ def _class_of(driver: str) -> Callable[[], list[dict[str, Any]]]:
 
 
 _BUILT_IN = {
-    "nvidia": Profile("nvidia", nvidia_classes, nvidia_slices),
-    "kwok": Profile("kwok", _class_of(_KWOK), _kwok_slices),
-    "example": Profile("example", _class_of(_EXAMPLE), _example_slices),
+    "nvidia": DriverProfile("nvidia", nvidia_classes, nvidia_slices),
+    "kwok": DriverProfile("kwok", _class_of(_KWOK), _kwok_slices),
+    "example": DriverProfile("example", _class_of(_EXAMPLE), _example_slices),
 }
 
 
-def find_profile(name: str) -> Profile:
+def built_in_profiles() -> list[str]:
+    """The names of profiles that need no file."""
+    return sorted(_BUILT_IN)
+
+
+def find_profile(name: str) -> DriverProfile:
     """The profile of this name, or in this file; a ValueError in one line if there is none."""
     if name in _BUILT_IN:
         return _BUILT_IN[name]
@@ -92,12 +97,12 @@ def find_profile(name: str) -> Profile:
     try:
         template = compile_template(path.read_text())
     except OSError as error:
-        known = ", ".join(sorted(_BUILT_IN))
+        known = ", ".join(built_in_profiles())
         raise ValueError(f"no DRA profile {name!r}: expected {known}, or a file ({error.strerror})") from None
     except (Unsupported, UnicodeDecodeError) as error:
         raise ValueError(f"{name}: not a Go template of manifests: {error}") from None
     own = _Own(name, template)
-    return Profile(path.stem, own.classes, own.slices)
+    return DriverProfile(path.stem, own.classes, own.slices)
 
 
 class _Own:

@@ -8,7 +8,7 @@ grouped, an event says why, and it is tried again, later each time.
 from __future__ import annotations
 
 from ghostfleet.api.kinds import Registry
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.kai.constants import (
     POD_GROUP_ANNOTATION,
     POD_GROUPS,
@@ -46,7 +46,7 @@ class PodGrouper:
         self._config = config
         self._hub = Hub(store, Owners(store, registry), config)
         client = profile.limiter("kai-pod-grouper")
-        self._recorder = Recorder(store, "pod-grouper", profile, client)
+        self._recorder = EventRecorder(store, "pod-grouper", profile, client)
         self._workers: Workers[Key] = Workers(
             store.clock,
             self._sync,

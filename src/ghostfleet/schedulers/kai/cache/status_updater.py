@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from ghostfleet.controllers.events import Recorder
+from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.kai.conditions import with_scheduling_condition
 from ghostfleet.controllers.kai.constants import POD_GROUPS
 from ghostfleet.controllers.pods import with_condition
@@ -104,7 +104,7 @@ def _stamp(seconds: float | None) -> str | None:
 class StatusUpdater:
     """Writes it; a write that waits for the client says what is true when its turn comes."""
 
-    def __init__(self, store: Store, recorder: Recorder, pods: Client, groups: Client) -> None:
+    def __init__(self, store: Store, recorder: EventRecorder, pods: Client, groups: Client) -> None:
         self._store = store
         self._recorder = recorder
         self._pods = pods

@@ -1,0 +1,307 @@
+"""DynamicResources: pods with claims go where their devices are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ghostfleet.schedulers.framework.runner import Pace
+
+CLAIMS = "resourceclaims.resource.k8s.io"
+DRIVER = "gpu.example.com"
+NOBODY = "preemption: 0/{0} nodes are available: {0} Preemption is not helpful for scheduling."
+
+
+def ask(count: int = 1, *, named: str = "gpu", expression: str = "") -> dict[str, Any]:
+    exactly: dict[str, Any] = {"deviceClassName": named, "allocationMode": "ExactCount", "count": count}
+    if expression:
+        exactly["selectors"] = [{"cel": {"expression": expression}}]
+    return {"name": "gpu", "exactly": exactly}
+
+
+class Devices:
+    """A lab with a class, and short ways to make slices, claims and pods."""
+
+    def __init__(self, lab: Any) -> None:
+        self.lab = lab
+        selector = {"cel": {"expression": f"device.driver == '{DRIVER}'"}}
+        self.put("DeviceClass", "gpu", spec={"selectors": [selector]})
+
+    def put(self, kind: str, name: str, **parts: Any) -> Any:
+        metadata = {"name": name, **parts.pop("metadata", {})}
+        return self.lab.put({"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": metadata, **parts})
+
+    def node(self, name: str, devices: int = 2, **attributes: Any) -> None:
+        self.lab.node(name)
+        self.slice(name, devices, nodeName=name, attributes=attributes)
+
+    def slice(self, name: str, devices: int, **spec: Any) -> Any:
+        attributes = spec.pop("attributes", {})
+        listed = [{"name": f"gpu-{place}", "attributes": attributes} for place in range(devices)]
+        pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
+        return self.put("ResourceSlice", name, spec={"driver": DRIVER, "pool": pool, "devices": listed, **spec})
+
+    def claim(self, name: str, *requests: Any, **parts: Any) -> Any:
+        spec = {"devices": {"requests": list(requests) or [ask()]}}
+        return self.put("ResourceClaim", name, spec=spec, status={}, **parts)
+
+    def pod(self, name: str, *claims: str, **spec: Any) -> Any:
+        """A pod that names claims."""
+        named = [{"name": each, "resourceClaimName": each} for each in claims]
+        return self.lab.pod(name, resourceClaims=named, **spec)
+
+    def own(self, name: str, *requests: Any, **spec: Any) -> Any:
+        """A pod with a claim that was made for it from a template."""
+        named = [{"name": "gpu", "resourceClaimTemplateName": "gpus"}]
+        pod = self.lab.pod(name, resourceClaims=named, **spec)
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": pod["metadata"]["uid"], "controller": True}
+        self.claim(f"{name}-gpu", *requests, metadata={"ownerReferences": [owner]})
+        made = [{"name": "gpu", "resourceClaimName": f"{name}-gpu"}]
+        return self.lab.store.set_status("pods", pod, {**pod["status"], "resourceClaimStatuses": made})
+
+    def status(self, claim: str) -> Any:
+        return self.lab.store.get(CLAIMS, "default", claim)["status"]
+
+    def held(self, claim: str) -> list[tuple[str, str]]:
+        results = self.status(claim)["allocation"]["devices"]["results"]
+        return [(each["pool"], each["device"]) for each in results]
+
+    def free(self, claim: str) -> None:
+        found = self.lab.store.get(CLAIMS, "default", claim)
+        self.lab.store.set_status(CLAIMS, found, {})
+
+
+@pytest.fixture
+def devices(lab: Any) -> Devices:
+    return Devices(lab)
+
+
+def test_a_pod_gets_the_devices_of_its_node_and_the_claim_says_so(devices: Devices, lab: Any) -> None:
+    lab.node("bare")
+    devices.node("gpus")
+    devices.claim("one", ask(2))
+    devices.pod("p", "one")
+    lab.run()
+    assert lab.node_of("p") == "gpus"
+    claim = lab.store.get(CLAIMS, "default", "one")
+    assert claim["metadata"]["finalizers"] == ["resource.kubernetes.io/delete-protection"]
+    assert devices.held("one") == [("gpus", "gpu-0"), ("gpus", "gpu-1")]
+    uid = lab.get("p")["metadata"]["uid"]
+    assert claim["status"]["reservedFor"] == [{"resource": "pods", "name": "p", "uid": uid}]
+    terms = claim["status"]["allocation"]["nodeSelector"]["nodeSelectorTerms"]
+    assert terms == [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["gpus"]}]}]
+    assert "allocationTimestamp" in claim["status"]["allocation"]
+
+
+def test_pods_of_one_template_get_different_devices_until_none_is_left(devices: Devices, lab: Any) -> None:
+    for name in ("a", "b"):
+        devices.node(name, 3)
+    lab.run()
+    for number in range(7):
+        devices.own(f"p{number}")
+    lab.run()
+    placed = [number for number in range(7) if lab.node_of(f"p{number}")]
+    held = [each for number in placed for each in devices.held(f"p{number}-gpu")]
+    assert len(placed) == 6
+    assert len(set(held)) == 6
+    message = lab.message("p6")
+    assert message == (
+        "0/2 nodes are available: 2 cannot allocate all claims. still not schedulable, " + NOBODY.format(2)
+    )
+
+
+def test_a_claim_that_gives_its_devices_back_lets_the_next_pod_in(devices: Devices, lab: Any) -> None:
+    devices.node("a", 1)
+    devices.own("first")
+    lab.run()
+    devices.own("second")
+    lab.run()
+    assert lab.node_of("second") is None
+    devices.free("first-gpu")
+    lab.clock.run(until=lab.clock.now() + 20_000_000)
+    assert lab.node_of("second") == "a"
+
+
+def test_a_new_slice_lets_a_pod_in(devices: Devices, lab: Any) -> None:
+    lab.node("a")
+    devices.own("p")
+    lab.run()
+    assert "cannot allocate all claims" in lab.message("p")
+    devices.slice("a", 1, nodeName="a")
+    lab.clock.run(until=lab.clock.now() + 20_000_000)
+    assert lab.node_of("p") == "a"
+
+
+def test_a_pod_waits_without_a_word_until_its_claims_are_there(devices: Devices, lab: Any) -> None:
+    devices.node("a")
+    devices.pod("p", "later")
+    lab.run()
+    assert lab.node_of("p") is None
+    assert lab.condition("p") == {}
+    devices.claim("later")
+    lab.run()
+    assert lab.node_of("p") == "a"
+
+
+def test_pods_share_a_claim_on_the_node_of_its_devices(devices: Devices, lab: Any) -> None:
+    for name in ("a", "b", "c"):
+        devices.node(name, 1)
+    devices.claim("shared")
+    for number in range(5):
+        devices.pod(f"p{number}", "shared")
+    lab.run()
+    assert len({lab.node_of(f"p{number}") for number in range(5)}) == 1
+    assert [each["name"] for each in devices.status("shared")["reservedFor"]] == [f"p{number}" for number in range(5)]
+    assert len(devices.held("shared")) == 1
+
+
+def test_a_claim_has_at_most_256_consumers(devices: Devices, lab: Any) -> None:
+    devices.node("a")
+    devices.claim("shared")
+    devices.pod("first", "shared")
+    lab.run()
+    claim = lab.store.get(CLAIMS, "default", "shared")
+    others = [{"resource": "pods", "name": f"o{number}", "uid": f"u{number}"} for number in range(255)]
+    reserved = [*claim["status"]["reservedFor"], *others]
+    lab.store.set_status(CLAIMS, claim, {**claim["status"], "reservedFor": reserved})
+    devices.pod("last", "shared")
+    lab.run()
+    assert lab.node_of("last") is None
+    assert lab.condition("last")["reason"] == "SchedulerError"
+    assert lab.message("last").endswith("status.reservedFor: Too many: 257: must have at most 256 items")
+    claim = lab.store.get(CLAIMS, "default", "shared")
+    lab.store.set_status(CLAIMS, claim, {**claim["status"], "reservedFor": reserved[1:]})
+    lab.clock.run(until=lab.clock.now() + 20_000_000)
+    assert lab.node_of("last") == "a"
+
+
+def test_a_claim_that_nobody_uses_is_given_back_where_the_pod_cannot_go(devices: Devices, lab: Any) -> None:
+    devices.node("a", 1)
+    devices.node("b", 1)
+    devices.claim("one")
+    devices.pod("first", "one", nodeSelector={"kubernetes.io/hostname": "a"})
+    lab.run()
+    assert devices.held("one") == [("a", "gpu-0")]
+    claim = lab.store.get(CLAIMS, "default", "one")
+    lab.store.set_status(CLAIMS, claim, {"allocation": claim["status"]["allocation"]})
+    devices.pod("second", "one", nodeSelector={"kubernetes.io/hostname": "b"})
+    lab.run()
+    assert "deallocation of ResourceClaim completed" in lab.events("second")[0]["message"]
+    assert lab.node_of("second") == "b"
+    assert devices.held("one") == [("b", "gpu-0")]
+
+
+def test_a_claim_in_use_elsewhere_is_not_given_back(devices: Devices, lab: Any) -> None:
+    devices.node("a", 1)
+    devices.node("b", 1)
+    devices.claim("one")
+    devices.pod("first", "one", nodeSelector={"kubernetes.io/hostname": "a"})
+    lab.run()
+    devices.pod("second", "one", nodeSelector={"kubernetes.io/hostname": "b"})
+    lab.run()
+    assert lab.message("second") == (
+        "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, "
+        "1 resourceclaim not available on the node. still not schedulable, " + NOBODY.format(2)
+    )
+
+
+def test_a_class_that_is_not_there_is_named(devices: Devices, lab: Any) -> None:
+    devices.node("a")
+    devices.own("p", ask(named="tpu"))
+    lab.run()
+    assert lab.message("p") == (
+        "0/1 nodes are available: request gpu: device class tpu does not exist. no new claims to deallocate, "
+        + NOBODY.format(1)
+    )
+    devices.put("DeviceClass", "tpu", spec={})
+    lab.clock.run(until=lab.clock.now() + 20_000_000)
+    assert lab.node_of("p") == "a"
+
+
+def test_a_selector_that_fails_at_run_time_is_an_error_of_that_pod_alone(devices: Devices, lab: Any) -> None:
+    devices.node("a")
+    for name in ("p", "q"):
+        devices.own(name, ask(expression=f"device.attributes['{DRIVER}'].color == 'red'"))
+    devices.own("fine")
+    lab.run()
+    assert lab.node_of("fine") == "a"
+    for name in ("p", "q"):
+        assert lab.condition(name)["reason"] == "SchedulerError"
+        message = lab.message(name)
+        assert message.startswith(f'running "DynamicResources" filter plugin: claim default/{name}-gpu: '), message
+        assert "no such key: color" in message
+
+
+def test_earlier_alternatives_are_preferred(devices: Devices, lab: Any) -> None:
+    devices.node("old", 8, model={"string": "old"})
+    devices.node("new", 1, model={"string": "new"})
+    listed = [
+        {
+            "name": model,
+            "deviceClassName": "gpu",
+            "allocationMode": "ExactCount",
+            "count": 1,
+            "selectors": [{"cel": {"expression": f"device.attributes['{DRIVER}'].model == '{model}'"}}],
+        }
+        for model in ("new", "old")
+    ]
+    for name in ("p", "q"):
+        devices.own(name, {"name": "gpu", "firstAvailable": listed})
+        lab.run()
+    assert [lab.node_of("p"), lab.node_of("q")] == ["new", "old"]
+    assert devices.status("p-gpu")["allocation"]["devices"]["results"][0]["request"] == "gpu/new"
+
+
+def test_devices_that_all_nodes_reach_go_to_one_pod_only(devices: Devices, lab: Any) -> None:
+    for name in ("a", "b", "c"):
+        lab.node(name)
+    devices.slice("network", 1, allNodes=True)
+    for name in ("p", "q"):
+        devices.own(name)
+    lab.run()
+    assert lab.node_of("p") is not None
+    assert lab.node_of("q") is None
+    devices.free("p-gpu")
+    lab.clock.run(until=lab.clock.now() + 20_000_000)
+    assert lab.node_of("q") is not None
+
+
+def test_a_pod_is_bound_when_its_devices_are_bound(devices: Devices, lab: Any) -> None:
+    lab.node("a")
+    pool = {"name": "a", "generation": 1, "resourceSliceCount": 1}
+    device = {"name": "gpu-0", "bindingConditions": ["Attached"], "bindingFailureConditions": ["Broken"]}
+    devices.put("ResourceSlice", "a", spec={"driver": DRIVER, "nodeName": "a", "pool": pool, "devices": [device]})
+    devices.own("p")
+    lab.run()
+    assert lab.node_of("p") is None
+    claim = lab.store.get(CLAIMS, "default", "p-gpu")
+    attached = [{"type": "Attached", "status": "True"}]
+    report = {"driver": DRIVER, "pool": "a", "device": "gpu-0", "conditions": attached}
+    lab.store.set_status(CLAIMS, claim, {**claim["status"], "devices": [report]})
+    lab.run()
+    assert lab.node_of("p") == "a"
+
+
+def test_with_a_slow_client_devices_are_taken_before_they_are_written(devices: Devices, lab: Any) -> None:
+    devices.node("a", 1)
+    lab.start(pace=Pace(latency=1_000_000))
+    devices.own("p")
+    devices.own("q")
+    lab.clock.run(until=lab.clock.now() + 500_000)
+    assert "allocation" not in devices.status("p-gpu")
+    assert "cannot allocate all claims" in lab.message("q")
+    lab.clock.run(until=lab.clock.now() + 10_000_000)
+    assert lab.node_of("p") == "a"
+    assert lab.node_of("q") is None
+
+
+def test_a_pod_that_goes_before_its_claim_is_written_leaves_its_devices_to_others(devices: Devices, lab: Any) -> None:
+    devices.node("a", 1)
+    lab.start(pace=Pace(latency=1_000_000))
+    devices.own("p")
+    lab.clock.run(until=lab.clock.now() + 500_000)
+    lab.delete("p")
+    devices.own("q")
+    lab.clock.run(until=lab.clock.now() + 20_000_000)
+    assert lab.node_of("q") == "a"
