@@ -15,6 +15,7 @@ from ghostfleet.cli import (
     agent,
     clean,
     config,
+    decisions,
     devices,
     doctor,
     down,
@@ -25,6 +26,7 @@ from ghostfleet.cli import (
     nodes,
     plot,
     profiles,
+    queues,
     sample,
     scale_test,
     status,
@@ -57,6 +59,8 @@ app.command("doctor")(doctor.doctor)
 app.command("agent")(agent.agent)
 app.command("stress")(stress.stress)
 app.command("explain")(explain.explain)
+app.command("queues")(queues.queues)
+app.command("decisions")(decisions.decisions)
 app.command("devices")(devices.devices)
 app.command("fidelity")(fidelity.fidelity)
 app.add_typer(nodes.app, name="nodes")

@@ -53,3 +53,15 @@ def test_the_new_jobs_end_where_the_example_says(policy: str) -> None:
     kai.apply((HERE / "3-new-workloads.yaml").read_text(encoding="utf-8"))
     kai.advance(60)
     assert places(kai) == ENDS[policy]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kai_policy": "none"}, "KAI policy 'none': expected kai"),
+        ({"kai_profile": "v9"}, "KAI profile 'v9': expected"),
+    ],
+)
+def test_a_policy_or_a_version_that_is_not_known_is_refused(options: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Cluster(config=ClusterConfig(schedulers=("kai",), **options))

@@ -112,13 +112,14 @@ class KaiScheduler(Runner):
     # -- decisions ---------------------------------------------------------------------------------------------------
 
     def _write(self, decisions: Decisions) -> None:
+        evicted = {each.pod for each in decisions.evictions}
         for each in decisions.log:
             if isinstance(each, Bind):
                 self._later(self._kai, partial(self._bind, each))
             elif isinstance(each, Evict):
                 self._later(self._pods, partial(self._evict, each))
             else:
-                self._pipeline(each)
+                self._pipeline(each, moves=each.pod in evicted)
 
     def _later(self, client: TokenBucket | None, write: Callable[[], None]) -> None:
         self._unwritten += 1
@@ -181,13 +182,14 @@ class KaiScheduler(Runner):
             # It went by itself in the meantime.
             return
 
-    def _pipeline(self, decision: Pipeline) -> None:
+    def _pipeline(self, decision: Pipeline, *, moves: bool) -> None:
         pod = self.cache.find_pod(decision.pod)
         if pod is None:
             return
         where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
         self._updater.forget_pod(decision.pod)
-        told = f"Pod {where} waits for pods that leave node {decision.node}"
+        why = "it moves there" if moves else "pods there are leaving"
+        told = f"Pod {where} was pipelined to node {decision.node}: {why}"
         self._recorder.normal(pod, "Pipelined", told)
 
     # -- time --------------------------------------------------------------------------------------------------------
