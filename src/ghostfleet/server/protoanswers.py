@@ -13,6 +13,7 @@ from functools import cache
 from ghostfleet.api.builtin import kind_type, type_named
 from ghostfleet.core.changes import Object
 from ghostfleet.core.schema import Type
+from ghostfleet.server.protobuf import struct_of
 from ghostfleet.server.protoencoding import encoder, envelope, list_message
 
 __all__ = ["Messages", "encode_object"]
@@ -43,22 +44,14 @@ def _discovery() -> dict[str, Type]:
     """Kinds of discovery that the schema does not have; only its two oldest documents are of them."""
     meta = "io.k8s.apimachinery.pkg.apis.meta.v1"
     addresses = _list_of(type_named(f"{meta}.ServerAddressByClientCIDR"))
-    versions = {"versions": _list_of(Type("string")), "serverAddressByClientCIDRs": addresses}
-    groups = {"groups": _list_of(type_named(f"{meta}.APIGroup"))}
-    return {"APIGroupList": _message_of(groups), "APIVersions": _message_of(versions)}
+    versions = struct_of(versions=_list_of(Type("string")), serverAddressByClientCIDRs=addresses)
+    groups = struct_of(groups=_list_of(type_named(f"{meta}.APIGroup")))
+    return {"APIGroupList": groups, "APIVersions": versions}
 
 
 def _list_of(items: Type) -> Type:
     made = Type("list")
     made.items = items
-    return made
-
-
-def _message_of(fields: dict[str, Type]) -> Type:
-    """A message with these fields, numbered from 1."""
-    made = Type("object")
-    made.fields = fields
-    made.numbers = {name: number for number, name in enumerate(fields, 1)}
     return made
 
 

@@ -21,7 +21,7 @@ from ghostfleet.core.schema import MISSING, Type
 from ghostfleet.server.protovalues import READERS, Reader, signed
 from ghostfleet.server.wire import BYTES, EIGHT_BYTES, INTEGER, Handler, read_integer, skip, walk
 
-__all__ = ["decode"]
+__all__ = ["decode", "struct_of"]
 
 Object = dict[str, Any]
 
@@ -140,7 +140,7 @@ def _object(name: str, type_: Type) -> Handler:
 
 
 def _map(name: str, items: Type) -> Handler:
-    table = _Table(_struct(key=_STRING, value=items))
+    table = _Table(struct_of(key=_STRING, value=items))
 
     def handle(into: Object, data: bytes, start: int, stop: int, depth: int) -> None:
         entry: Object = {}
@@ -257,7 +257,7 @@ def _read_fields(table: _Table) -> Reader:
 def _read_wrapped(items: Type) -> Reader:
     listed = Type("list")
     listed.items = items
-    read = _read_fields(_Table(_struct(items=listed)))
+    read = _read_fields(_Table(struct_of(items=listed)))
     return lambda *message: read(*message).get("items", [])
 
 
@@ -272,7 +272,7 @@ def _read_union(table: _Table) -> Reader:
     return read_union
 
 
-def _struct(**fields: Type) -> Type:
+def struct_of(**fields: Type) -> Type:
     """A message with these fields, numbered from 1."""
     made = Type("object")
     made.fields = fields
@@ -282,8 +282,8 @@ def _struct(**fields: Type) -> Type:
 
 _STRING = Type("string")
 _ENVELOPE = _Table(
-    _struct(
-        typeMeta=_struct(apiVersion=_STRING, kind=_STRING),
+    struct_of(
+        typeMeta=struct_of(apiVersion=_STRING, kind=_STRING),
         raw=Type("bytes"),
         contentEncoding=_STRING,
         contentType=_STRING,

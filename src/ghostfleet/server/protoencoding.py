@@ -149,10 +149,10 @@ def _writer(type_: Type, number: int) -> Writer:
     return value_writer(type_.sort, number)
 
 
-def _message(number: int, encode: Encoder) -> Writer:
+def _message(number: int, encode: Writer) -> Writer:
     heads, tag = field_heads(number)
 
-    def write(value: Object) -> bytes:
+    def write(value: Any) -> bytes:
         data = encode(value)
         size = len(data)
         return (heads[size] if size < FEW else tag + varint(size)) + data
