@@ -19,6 +19,8 @@ from ghostfleet.cluster import Cluster, ClusterConfig
 from ghostfleet.core.clock import SECOND, VirtualClock
 from ghostfleet.server.app import App
 from ghostfleet.server.auth import Authenticator
+from ghostfleet.server.protoanswers import _type_of as protobuf_type
+from ghostfleet.server.protobuf import decode
 from support.asgi import Reply, call
 
 TOKEN = "a-token"
@@ -60,6 +62,11 @@ def _parsed(reply: Reply, told: str) -> Any:
     if not reply.body or reply.media.startswith("text/plain"):
         reply.body.decode()
         return None
+    if reply.media.startswith("application/vnd.kubernetes.protobuf"):
+        if reply.status < 400:
+            return None
+        assert reply.body.startswith(b"k8s\0"), told
+        return decode(reply.body, protobuf_type)
     if reply.media == "application/yaml":
         # Every scalar as it is written: Go and Python do not agree on which plain ones are more than text.
         return yaml.load(reply.body, yaml.BaseLoader)
