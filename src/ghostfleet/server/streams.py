@@ -24,8 +24,12 @@ from ghostfleet.server.requests import Message, Receive, Send
 __all__ = ["Stream", "WatchStreams"]
 
 _BOOKMARK_SECONDS = 60.0
-#: Bytes rendered at a time: more would keep the loop from others, and fill the memory if many clients do not read.
-_BATCH = 32 * 1024
+#: Bytes that are sent at a time: more would keep the loop from others, and fill the memory if many clients do not read.
+#: Most clients that never read do not take their initial events, of which less is sent at a time.
+_BATCH = 128 * 1024
+_INITIAL_BATCH = 32 * 1024
+#: So many events are rendered before their bytes are counted; these are shared with other streams.
+_FEW = 128
 #: Objects that all streams together have still to tell of as initial events; each costs the eight bytes of a reference.
 _PRESENT_LIMIT = 16_000_000
 #: The longest pause between two rounds; a watcher waits no longer than this for an event.
@@ -190,7 +194,7 @@ class Stream(ABC):
                 *self.headers,
             ]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
-            await self._deliver(send, self._initial_events())
+            await self._push_all(send, _batches(map(self.render, self._initial_events()), _INITIAL_BATCH))
             if self.watch.error is None:
                 await self._push(send, self.first())
             await self._follow(loop, send)
@@ -230,23 +234,23 @@ class Stream(ABC):
         self.sent += position
         self._present = []
 
-    async def _deliver(self, send: Send, events: Iterable[Event]) -> None:
-        render = self.render
-        pieces: list[bytes] = []
-        size = 0
-        for event in events:
-            piece = render(event)
-            pieces.append(piece)
-            size += len(piece)
-            if size >= _BATCH:
-                batch = b"".join(pieces)
-                pieces.clear()
-                size = 0
-                await self._push(send, batch)
-                if self._gone:
-                    return
-                await asyncio.sleep(0)
-        await self._push(send, b"".join(pieces))
+    async def _deliver(self, send: Send, events: list[Event]) -> None:
+        if len(events) <= _FEW:
+            # The usual case, so without counting line by line.
+            lines = [self.render(event) for event in events]
+            if sum(map(len, lines)) <= _BATCH:
+                await self._push(send, b"".join(lines))
+            else:
+                await self._push_all(send, _batches(lines, _BATCH))
+        else:
+            await self._push_all(send, _batches(map(self.render, events), _BATCH))
+
+    async def _push_all(self, send: Send, batches: Iterator[bytes]) -> None:
+        for batch in batches:
+            await self._push(send, batch)
+            if self._gone:
+                return
+            await asyncio.sleep(0)
 
     async def _push(self, send: Send, body: bytes) -> None:
         if body:
@@ -258,3 +262,19 @@ class Stream(ABC):
             pass
         self._gone = True
         self.resume()
+
+
+def _batches(lines: Iterable[bytes], wanted: int) -> Iterator[bytes]:
+    """Lines together, so many as make a batch of the wanted size."""
+    some: list[bytes] = []
+    size = 0
+    for line in lines:
+        some.append(line)
+        size += len(line)
+        if size >= wanted:
+            batch = b"".join(some)
+            some.clear()
+            size = 0
+            yield batch
+    if some:
+        yield b"".join(some)
