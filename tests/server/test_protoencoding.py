@@ -67,7 +67,8 @@ def _union(type_: Type, depth: int) -> st.SearchStrategy[Any]:
     """One of the alternatives, but no boolean that is false, which stands for itself only where nothing else can be."""
     fields = [each for each in type_.fields.values() if depth <= _DEEPEST or each.sort not in ("object", "list")]
     made = [st.just(True) if each.sort == "boolean" else values(each, depth) for each in fields]
-    return st.one_of(made) if made else st.just(True)
+    # Where no boolean is among them, an empty schema.
+    return st.one_of(made) if made else st.just({})
 
 
 def _is_plain(type_: Type, name: str) -> bool:
