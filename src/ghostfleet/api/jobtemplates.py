@@ -8,7 +8,7 @@ pods are its own too, since whoever makes Jobs for others, as dispatchers do, wr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -28,6 +28,7 @@ _GIVEN_LABELS = frozenset(
 )
 #: A Job's name becomes a label of its pods, and must not be longer.
 _LONGEST_LABEL = 63
+_PLACEHOLDER: Object = {"suspend": False}
 
 
 class JobKey(NamedTuple):
@@ -48,8 +49,10 @@ class JobTemplate:
     #: The fields of the spec that belong to whoever created the Job; None when nobody was said to have.
     fields: FieldSet | None
 
-    #: Stands for the spec while fields are attributed: something to own, so that there is an entry to put them into.
-    placeholder: ClassVar[Object] = {"suspend": False}
+    @property
+    def placeholder(self) -> Object:
+        """Stands for the spec while fields are attributed: something to own, so that there is an entry for them."""
+        return _PLACEHOLDER
 
     def described(self, metadata: Object) -> Object | None:
         """Metadata of a Job with this spec; None when it has no name, or one that is too long for it."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import orjson
 
@@ -41,6 +41,7 @@ _PERSONAL = ("schedulingGates", "affinity", "topologySpreadConstraints", "hostna
 #: The pod that a template is read as; it is never stored.
 _POD = {"name": "template", "namespace": "default"}
 _NO_METADATA: Object = {}
+_PLACEHOLDER: Object = {"restartPolicy": "Always"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,10 @@ class AdmittedTemplate:
     #: The fields of the spec that belong to whoever created a pod with it; None when nobody was said to have.
     fields: FieldSet | None = None
 
-    #: Stands for the spec while fields are attributed: something to own, so that there is an entry to put them into.
-    placeholder: ClassVar[Object] = {"restartPolicy": "Always"}
+    @property
+    def placeholder(self) -> Object:
+        """Stands for the spec while fields are attributed: something to own, so that there is an entry for them."""
+        return _PLACEHOLDER
 
     def described(self, metadata: Object) -> Object:
         """Metadata of a pod with this spec."""
