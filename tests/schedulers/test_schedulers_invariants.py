@@ -360,6 +360,7 @@ def test_the_same_seed_gives_the_same_placements(new_lab: Any, history: Any, see
     assert run() == run()
 
 
+@pytest.mark.replaces
 @given(history=steps(priorities=True))
 def test_nothing_is_put_off_to_a_time_that_has_passed(new_lab: Any, history: Any) -> None:
     lab = new_lab()
