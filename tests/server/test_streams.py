@@ -14,12 +14,13 @@ from ghostfleet.core.clock import VirtualClock
 from ghostfleet.core.store import Store
 from ghostfleet.core.watch import Watch
 from ghostfleet.server import streams
-from ghostfleet.server.negotiation import PLAIN, Form
+from ghostfleet.server.negotiation import PLAIN, PROTOBUF, Form
 from ghostfleet.server.protoanswers import Messages
 from ghostfleet.server.streams import WatchStreams
 from ghostfleet.server.watching import Lines, WatchStream
 
 TABLE = Form(conversion="Table", version="v1")
+BINARY = Form(PROTOBUF)
 PARTIAL = Form(conversion="PartialObjectMetadata", version="v1")
 
 
@@ -74,8 +75,11 @@ class Server:
         metadata = {"name": name, "namespace": "default", **metadata}
         self.store.create("configmaps", {"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata})
 
-    def open(self, form: Form = PLAIN, *, bookmarks=False, timeout=60.0, **watch) -> Connection:
-        lines = Lines(self.resource, self.version, form, "Metadata", self.clock, Messages())
+    def get(self, name: str) -> dict:
+        return self.store.get("configmaps", "default", name)
+
+    def open(self, form: Form = PLAIN, *, bookmarks=False, timeout=60.0, messages=None, **watch) -> Connection:
+        lines = Lines(self.resource, self.version, form, "Metadata", self.clock, messages or Messages())
         stream = WatchStream(
             self.streams,
             Watch(self.store, "configmaps", **watch),
@@ -247,6 +251,22 @@ async def test_a_partial_watch_shows_metadata_only(server):
     assert (shown["kind"], shown["apiVersion"]) == ("PartialObjectMetadata", "meta.k8s.io/v1")
     assert shown["metadata"]["labels"] == {"x": "y"}
     assert set(shown) == {"kind", "apiVersion", "metadata"}
+
+
+@scenario
+async def test_what_leaves_one_watcher_in_protobuf_is_new_to_the_others(server):
+    server.make("a", labels={"color": "red"})
+    messages = Messages()
+    red = server.open(BINARY, messages=messages, matches=lambda obj: obj["metadata"]["labels"]["color"] == "red")
+    every = server.open(BINARY, messages=messages)
+    await server.settle()
+    metadata = {**server.get("a")["metadata"], "labels": {"color": "blue"}}
+    server.store.update("configmaps", {**server.get("a"), "metadata": metadata})
+    await server.settle()
+    assert b"DELETED" in red.bodies[-1]
+    assert b"red" in red.bodies[-1]
+    assert b"MODIFIED" in every.bodies[-1]
+    assert b"blue" in every.bodies[-1]
 
 
 @scenario

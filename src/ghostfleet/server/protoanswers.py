@@ -64,7 +64,7 @@ class Messages:
         self._known: dict[tuple[str, str, str, str], tuple[str, str, bytes]] = {}
 
     def of(self, api_version: str, kind: str, obj: Object) -> bytes:
-        """The message of an object; of one that is not stored, such as a measurement, nothing is remembered."""
+        """The message of an object as it is stored in its revision; of a measurement, which is not, none is kept."""
         metadata = obj["metadata"]
         if "uid" not in metadata:
             return encoder(_type_of(api_version, kind))(obj)

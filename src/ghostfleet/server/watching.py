@@ -86,7 +86,8 @@ class Lines:
 
     def _encode(self, event: Event) -> bytes:
         obj = self._shown(event.object)
-        if self._line is _frame and not self._partial:
+        # What leaves a selection is shown as it was before, with the new revision: that is no state to remember.
+        if self._line is _frame and not self._partial and event.type != "DELETED":
             return frame(event.type, self._messages.object(self._api_version, self._resource.kind, obj))
         return self._line(event.type, self._converted(obj))
 
