@@ -92,9 +92,6 @@ async def _pods_of(cluster: Cluster, kind: str, namespace: str, name: str) -> tu
     found = [pod for pod in await cluster.list(PODS, namespace) if await owners.lead_to(pod, kind, name)]
     known = _KINDS.get(kind.removesuffix("s"))
     owner = await owners.get(*known, name) if known is not None else None
-    if owner is not None and known is not None and known[1] == "Deployment" and not found:
-        # Its ReplicaSet makes the pods; what it lacks is the same.
-        return [], owner
     return sorted(found, key=lambda pod: (pod["metadata"]["creationTimestamp"], pod["metadata"]["name"])), owner
 
 
@@ -189,11 +186,15 @@ def _settled(counts: dict[str, int]) -> str:
     return "none of its pods waits for a node: " + ", ".join(f"{count} {phase}" for phase, count in counts.items())
 
 
+def _node_for(algorithm: ScheduleAlgorithm, pod: Object) -> str | None:
+    return algorithm.schedule(algorithm.framework_of(pod).cycle_state(pod), pod).node
+
+
 def _place(algorithm: ScheduleAlgorithm, pods: list[Object]) -> list[Object]:
     """Place pods one after another; answers those that found no node."""
     rest = []
     for pod in pods:
-        node = algorithm.schedule(algorithm.framework_of(pod).cycle_state(pod), pod).node
+        node = _node_for(algorithm, pod)
         if node is None:
             rest.append(pod)
         else:
@@ -235,7 +236,7 @@ def _needed(algorithm: ScheduleAlgorithm, rest: list[Object], fresh: Object, mos
 
 def _unplaced(algorithm: ScheduleAlgorithm, pods: list[Object], placed: list[Any]) -> Iterator[Object]:
     for index, pod in enumerate(pods):
-        node = algorithm.schedule(algorithm.framework_of(pod).cycle_state(pod), pod).node
+        node = _node_for(algorithm, pod)
         if node is None:
             # Those after it are as large or larger more often than not; the next node will tell.
             yield from pods[index:]
