@@ -103,6 +103,11 @@ class Kubectl:
     def apply(self, manifest: str, *more: str) -> str:
         return self("apply", "-f", "-", *more, stdin=manifest)
 
+    def wait_until_gone(self, *arguments: str) -> None:
+        """`wait --for=delete` fails in older clients when what it waits for is gone already."""
+        while self("get", *arguments, "-o", "name", "--ignore-not-found"):
+            pass
+
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Run a command that goes on."""
         self._count[0] += 1

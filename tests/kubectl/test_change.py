@@ -178,9 +178,7 @@ def test_dependents_go_or_stay_as_the_cascade_says(kubectl, cascade):
         replicaset = kubectl.json("get", "rs", "web-1")
         assert "ownerReferences" not in replicaset["metadata"]
     else:
-        if kubectl.has(27):  # older ones fail when it is gone already
-            kubectl("wait", "--for=delete", "rs/web-1", "--timeout=10s")
-        assert "No resources found" in kubectl("get", "rs")
+        kubectl.wait_until_gone("rs", "web-1")
 
 
 def test_a_namespace_takes_everything_in_it_along(kubectl, space):

@@ -59,4 +59,4 @@ def test_pods_get_gpus_until_none_is_left_and_one_that_goes_lets_the_next_in(kub
     kubectl("delete", "pod", "p5")
     kubectl("wait", "--for=condition=Ready", "pod/p32", "--timeout=60s")
     kubectl("delete", "pods", "--all")
-    kubectl("wait", "--for=delete", "resourceclaims", "--all", "--timeout=60s")
+    kubectl.wait_until_gone("resourceclaims")

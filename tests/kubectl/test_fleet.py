@@ -62,8 +62,7 @@ def test_a_deployment_rolls_out_and_back(kubectl):
         == 5
     )
     kubectl("delete", "deploy", "web")
-    if kubectl.has(27):
-        kubectl("wait", "--for=delete", "pod", "-l", "app=web", "--timeout=30s")
+    kubectl.wait_until_gone("pods", "-l", "app=web")
 
 
 def test_a_drained_node_is_empty_and_its_pods_run_elsewhere(kubectl):
