@@ -64,7 +64,7 @@ class World:
         self.store.register("pods", {"node": index_by_node(), "job": index_by_label("batch.kubernetes.io/job-name")})
         self.profile = load_profile(profile)
         self.routes = PodRoutes(self.store)
-        self.creator = PodCreator(self.store, Admission(self.store, Random(seed)))
+        self.creator = PodCreator(Admission(self.store, Random(seed)))
         self.log: list[Change] = []
         GarbageCollector(self.store, _REGISTRY)
         PodTerminator(self.store)

@@ -165,7 +165,7 @@ class Cluster:
         """What controllers that make pods share; without the workload controllers each has its own."""
         if self._workloads is not None:
             return self._workloads.routes, self._workloads.creator
-        return PodRoutes(self.store), PodCreator(self.store, self.api.admission)
+        return PodRoutes(self.store), PodCreator(self.api.admission)
 
     def _start_schedulers(self) -> None:
         if "scheduler" in self.config.without and not self.config.schedulers:

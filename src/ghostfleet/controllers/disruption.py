@@ -38,7 +38,7 @@ class DisruptionController:
         self._store = store
         self._timeout = profile.duration("disruption.deletion-timeout")
         self._workers: Workers[Key] = Workers(
-            store.clock,
+            store,
             self._sync,
             count=profile.number("disruption.workers"),
             client=profile.limiter("kube-controller-manager", "Disruption controller"),

@@ -33,7 +33,7 @@ class EndpointsController:
         self._store = store
         self._size = profile.number("endpointslices.size")
         self._workers: Workers[Key] = Workers(
-            store.clock,
+            store,
             self._sync,
             count=profile.number("endpoints.workers"),
             client=profile.limiter("kube-controller-manager", "Endpoints controller"),

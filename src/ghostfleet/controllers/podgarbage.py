@@ -33,7 +33,7 @@ class PodGarbageCollector:
         self._ended: dict[Key, None] = {}
         self._crowded = False
         self._workers: Workers[tuple[str, str, str]] = Workers(
-            store.clock,
+            store,
             self._collect,
             count=1,
             client=profile.limiter("kube-controller-manager", "Pod garbage collector"),

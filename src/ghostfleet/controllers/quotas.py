@@ -31,7 +31,7 @@ class QuotaController:
     def __init__(self, store: Store, profile: Profile) -> None:
         self._store = store
         self._workers: Workers[Key] = Workers(
-            store.clock,
+            store,
             self._sync,
             count=profile.number("quota.workers"),
             client=profile.limiter("kube-controller-manager", "Quota controller"),

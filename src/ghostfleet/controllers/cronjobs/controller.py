@@ -43,9 +43,7 @@ class CronJobController:
         self._store = store
         self._delay = profile.duration("cronjob.delay")
         self._recorder = EventRecorder(store, "cronjob-controller", profile, client)
-        self._workers: Workers[Key] = Workers(
-            store.clock, self._sync, count=profile.number("cronjob.workers"), client=client
-        )
+        self._workers: Workers[Key] = Workers(store, self._sync, count=profile.number("cronjob.workers"), client=client)
         self._subscription = Subscription(lambda: store.listen(JOBS, self._notice_job))
         self._subscription.subscribe_if(store.count(CRONJOBS))
         for cron in store.list(CRONJOBS):

@@ -45,7 +45,7 @@ class DaemonSetController:
         self._records: dict[str, DaemonRecord] = {}
         self._backoff = ItemExponentialBackoff(_BACKOFF, _LONGEST_BACKOFF)
         self._workers: Workers[Key] = Workers(
-            store.clock, self._sync, count=profile.number("daemonset.workers"), client=client
+            store, self._sync, count=profile.number("daemonset.workers"), client=client
         )
         for owner in store.list(DAEMONSETS):
             self._begin(owner)
@@ -186,7 +186,12 @@ class DaemonSetController:
                 made += 1
                 try:
                     pod = self._creator.create(
-                        owner, template, reference=reference, labels=labels, spec=tied_to(template["spec"], node)
+                        self._store,
+                        owner,
+                        template,
+                        reference=reference,
+                        labels=labels,
+                        spec=tied_to(template["spec"], node),
                     )
                 except ApiError as error:
                     failure = error

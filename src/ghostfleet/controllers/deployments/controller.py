@@ -50,7 +50,7 @@ class DeploymentController:
         self._store = store
         self._keeper = SetKeeper(store, EventRecorder(store, "deployment-controller", profile, client))
         self._workers: Workers[Key] = Workers(
-            store.clock, self._sync, count=profile.number("deployment.workers"), client=client
+            store, self._sync, count=profile.number("deployment.workers"), client=client
         )
         #: Replica sets of nobody, by namespace.
         self._orphans: dict[str, dict[str, None]] = {}

@@ -61,7 +61,7 @@ class Shortcut:
         template = job["spec"]["template"]
         record.own_write = True
         try:
-            pod = self._creator.create(job, template, finalizers=finalizers_of(template))
+            pod = self._creator.create(self._store, job, template, finalizers=finalizers_of(template))
         except ApiError:
             # The long way tells what is wrong.
             return False

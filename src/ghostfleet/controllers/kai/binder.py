@@ -61,7 +61,7 @@ class Binder:
         client = profile.limiter("kai-binder")
         self._recorder = EventRecorder(store, "binder", profile, client)
         self._workers: Workers[Key] = Workers(
-            store.clock, self._sync, count=profile.number("kai-binder.workers"), client=client
+            store, self._sync, count=profile.number("kai-binder.workers"), client=client
         )
         self._groups: WorkQueue[str] = WorkQueue(store.clock, self._reservations.sync)
         self._claims = Subscription(lambda: store.listen(VOLUME_CLAIMS, self._notice_claim))

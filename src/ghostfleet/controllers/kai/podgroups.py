@@ -75,7 +75,7 @@ class PodGroupController:
         self._members: dict[str, _Member] = {}
         self._groups: dict[Key, _Group] = {}
         self._workers: Workers[Key] = Workers(
-            store.clock,
+            store,
             self._sync,
             count=profile.number("kai-pod-group-controller.workers"),
             client=profile.limiter("kai-pod-group-controller"),

@@ -32,7 +32,7 @@ class QueueController:
         self._sums: dict[str, tuple[Tally, ...]] = {}
         self._children: dict[str, set[str]] = {}
         self._workers: Workers[str] = Workers(
-            store.clock,
+            store,
             self._sync,
             count=profile.number("kai-queue-controller.workers"),
             client=profile.limiter("kai-queue-controller"),

@@ -48,7 +48,7 @@ class PyTorchJobController:
         self._reader = RoleReader(creator.templates)
         self._recorder = EventRecorder(store, CONTROLLER, profile, client)
         self._workers: Workers[Key] = Workers(
-            store.clock, self._sync, count=profile.number("pytorchjob.workers"), client=client
+            store, self._sync, count=profile.number("pytorchjob.workers"), client=client
         )
         self._jobs = Followed(
             store, routes, PYTORCH_JOBS, ("kubeflow.org/v1", "PyTorchJob"), self._record, self._workers.add
@@ -138,6 +138,7 @@ class PyTorchJobController:
         record.own_write = True
         try:
             pod = self._creator.create(
+                self._store,
                 job,
                 role.template,
                 reference=reference,

@@ -30,7 +30,7 @@ class TaintEviction:
         self._store = store
         self._recorder = EventRecorder(store, "taint-eviction-controller", profile, client)
         self._workers: Workers[Key] = Workers(
-            store.clock, self._evict, count=profile.number("eviction.workers"), client=client
+            store, self._evict, count=profile.number("eviction.workers"), client=client
         )
         #: Pods that are to go: since when, and the timer.
         self._plans: dict[Key, tuple[int, Handle]] = {}

@@ -67,9 +67,9 @@ class NodeLifecycle:
         self._recorder = EventRecorder(store, "node-controller", profile, client)
         self._health: dict[str, _Health] = {}
         self._zones = Zones(store.clock, profile, self._drive_away)
-        self._workers: Workers[str] = Workers(store.clock, self._sync, client=client)
-        self._checks: Workers[str] = Workers(store.clock, self._check, client=client)
-        self._drives: Workers[str] = Workers(store.clock, self._taint, client=client)
+        self._workers: Workers[str] = Workers(store, self._sync, client=client)
+        self._checks: Workers[str] = Workers(store, self._check, client=client)
+        self._drives: Workers[str] = Workers(store, self._taint, client=client)
         for node in store.list("nodes"):
             self._begin(node)
         store.listen("nodes", self._notice)

@@ -46,7 +46,7 @@ class ResourceClaimController:
         self._store = store
         self._recorder = EventRecorder(store, "resource_claim", profile, client)
         count = profile.number("resource-claim.workers")
-        self._workers: Workers[Key] = Workers(store.clock, self._sync, count=count, client=client)
+        self._workers: Workers[Key] = Workers(store, self._sync, count=count, client=client)
         #: Pods that wait for a template, or on a node for a claim to be allocated.
         self._awaiting: dict[tuple[str, Place], dict[Place, None]] = {}
         #: Only while there are claims is it of interest that a pod has ended.

@@ -37,7 +37,7 @@ class PodGrouper:
     def __init__(self, store: Store, profile: Profile) -> None:
         self._store = store
         self._workers: Workers[Key] = Workers(
-            store.clock,
+            store,
             self._sync,
             count=profile.number("pod-grouper.workers"),
             client=profile.limiter("runai-pod-grouper", "Pod grouper"),

@@ -40,7 +40,7 @@ class RunaiJobController:
         self._backoff = profile.duration("runaijob.pod-failure-backoff")
         self._longest_backoff = profile.duration("runaijob.pod-failure-backoff-limit")
         self._workers: Workers[Key] = Workers(
-            store.clock, self._sync, count=profile.number("runaijob.workers"), client=client
+            store, self._sync, count=profile.number("runaijob.workers"), client=client
         )
         self._jobs = Followed(
             store,
@@ -94,6 +94,7 @@ class RunaiJobController:
             given = template.get("metadata", {}).get("labels") or {}
             labels = {label: name for label in (RELEASE, JOB_NAME) if label not in given}
             self._creator.create(
+                self._store,
                 job,
                 template,
                 name=f"{name}-{index}-{record.next_try(index)}",

@@ -68,7 +68,7 @@ class WorkloadController:
             for resource in WORKLOADS
         }
         self._workers: Workers[Key] = Workers(
-            store.clock, self._sync, count=profile.number("runai-workload.workers"), client=client
+            store, self._sync, count=profile.number("runai-workload.workers"), client=client
         )
         for resource in WORKLOADS:
             for each in store.list(resource):

@@ -56,7 +56,7 @@ class StatefulSetController:
         self._creator = creator
         self._recorder = EventRecorder(store, "statefulset-controller", profile, client)
         self._workers: Workers[Key] = Workers(
-            store.clock, self._sync, count=profile.number("statefulset.workers"), client=client
+            store, self._sync, count=profile.number("statefulset.workers"), client=client
         )
         self._memberships = Memberships(
             store, routes, "apps/v1", "StatefulSet", STATEFULSETS, _selector, self._workers.add
@@ -146,7 +146,7 @@ class StatefulSetController:
         yield 1
         try:
             pod = create_replica(
-                self._creator, owner, ordinal, revision_template(revision), revision["metadata"]["name"]
+                self._store, self._creator, owner, ordinal, revision_template(revision), revision["metadata"]["name"]
             )
         except ApiError as error:
             self._tell(owner, f"Create Pod {name} in StatefulSet {owner['metadata']['name']}", error)

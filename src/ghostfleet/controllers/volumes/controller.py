@@ -44,8 +44,8 @@ class VolumeController:
         self._users = ClaimUsers(store)
         self._delay = profile.duration("volume.provisioning-delay")
         self._recorder = EventRecorder(store, "persistentvolume-controller", profile, client)
-        self._claims: Workers[Key] = Workers(store.clock, self._sync_claim, count=count, client=client)
-        self._volumes: Workers[str] = Workers(store.clock, self._sync_volume, count=count, client=client)
+        self._claims: Workers[Key] = Workers(store, self._sync_claim, count=count, client=client)
+        self._volumes: Workers[str] = Workers(store, self._sync_volume, count=count, client=client)
         #: Claims that wait for a volume.
         self._waiting: dict[Key, None] = {}
         #: Claims whose volumes are being provisioned, by uid.

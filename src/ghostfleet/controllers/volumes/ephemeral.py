@@ -29,7 +29,7 @@ class EphemeralVolumeController:
         self._store = store
         self._recorder = EventRecorder(store, "ephemeral_volume", profile, client)
         count = profile.number("ephemeral-volume.workers")
-        self._workers: Workers[Key] = Workers(store.clock, self._sync, count=count, client=client)
+        self._workers: Workers[Key] = Workers(store, self._sync, count=count, client=client)
         for pod in store.list("pods"):
             self._consider(pod)
         store.listen("pods", self._notice, status=False)

@@ -48,7 +48,7 @@ class PodGrouper:
         client = profile.limiter("kai-pod-grouper")
         self._recorder = EventRecorder(store, "pod-grouper", profile, client)
         self._workers: Workers[Key] = Workers(
-            store.clock,
+            store,
             self._sync,
             count=profile.number("kai-pod-grouper.workers"),
             client=client,
