@@ -8,10 +8,11 @@ count them. The collector works at *ticks*, and only when something waits for it
 from __future__ import annotations
 
 from ghostfleet.controllers.pods import is_terminal, with_condition
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.requests import Steps, delete, update_status
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 from ghostfleet.core.timestamps import rfc3339
 
 __all__ = ["PodGarbageCollector"]
@@ -23,7 +24,7 @@ class PodGarbageCollector:
     """Collects the pods of one store."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
-        self._store = store
+        self._store: Reader = store
         self._clock = store.clock
         self._start = store.clock.now()
         self._period = profile.duration("pod-garbage.period")
@@ -84,9 +85,7 @@ class PodGarbageCollector:
             self._crowded = False
             surplus = sorted(self._ended, key=self._age)[: max(len(self._ended) - self._limit, 0)]
             for key in surplus:
-                yield 1
-                if self._store.find("pods", *key) is not None:
-                    self._store.delete("pods", *key, grace=0)
+                yield delete("pods", *key)
         elif what == "unbound":
             pod = self._store.find("pods", namespace, name)
             if pod is not None and "deletionTimestamp" in pod["metadata"] and not pod["spec"].get("nodeName"):
@@ -105,27 +104,22 @@ class PodGarbageCollector:
         if pod is None:
             return
         if not is_terminal(pod):
-            yield 1
-            pod = self._store.find("pods", *key)
-            if pod is None:
+            failed = yield update_status("pods", pod, lambda current: self._failed(current, lost=lost))
+            if failed is None:
                 return
-            self._store.patch_status("pods", *key, _failed(pod, rfc3339(self._clock.now()), lost=lost))
-        yield 1
-        if self._store.find("pods", *key) is not None:
-            self._store.delete("pods", *key, grace=0)
+        yield delete("pods", *key)
 
-
-def _failed(pod: Object, now: str, *, lost: bool) -> Object:
-    status = {**pod["status"], "phase": "Failed"}
-    if lost:
-        condition = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "observedGeneration": pod["metadata"].get("generation", 1),
-            "lastProbeTime": None,
-            "lastTransitionTime": now,
-            "reason": "DeletionByPodGC",
-            "message": "PodGC: node no longer exists",
-        }
-        status["conditions"] = with_condition(status.get("conditions") or (), condition)
-    return status
+    def _failed(self, pod: Object, *, lost: bool) -> Object:
+        status = {**pod["status"], "phase": "Failed"}
+        if lost:
+            condition = {
+                "type": "DisruptionTarget",
+                "status": "True",
+                "observedGeneration": pod["metadata"].get("generation", 1),
+                "lastProbeTime": None,
+                "lastTransitionTime": rfc3339(self._clock.now()),
+                "reason": "DeletionByPodGC",
+                "message": "PodGC: node no longer exists",
+            }
+            status["conditions"] = with_condition(status.get("conditions") or (), condition)
+        return status

@@ -14,7 +14,7 @@ from typing import Any
 from ghostfleet.core.changes import Object
 from ghostfleet.core.store import Store
 
-__all__ = ["Request", "Step", "Steps", "delete", "slow_start", "update_status"]
+__all__ = ["Request", "Step", "Steps", "create", "delete", "slow_start", "unwritten", "update_status"]
 
 
 class Request:
@@ -34,9 +34,18 @@ class Request:
 
 
 #: A request, or several that are made at the same time; their answers are a list.
-Step = Request | list[Request] | int
+Step = Request | list[Request]
 #: A sync in progress.
 Steps = Generator[Step, Any, None]
+
+
+def unwritten(verb: str, resource: str) -> Request:
+    """A request that is only waited for: what it would write is written with the next one."""
+    return Request(verb, resource, _do_nothing)
+
+
+def _do_nothing(_store: Store) -> None:
+    """Another request writes it."""
 
 
 def slow_start(requests: list[Request], first: int) -> Steps:
@@ -48,19 +57,25 @@ def slow_start(requests: list[Request], first: int) -> Steps:
         first *= 2
 
 
-def update_status(resource: str, obj: Object, status: Object) -> Request:
-    """Give an object, if it is still there, another status; answers whether it is."""
+def create(resource: str, obj: Object) -> Request:
+    """Create an object; answers it as it is stored."""
+    return Request("create", resource, Store.create, resource, obj)
+
+
+def update_status(resource: str, obj: Object, status: Object | Callable[[Object], Object]) -> Request:
+    """Give an object another status, or what a function makes of the object as it is then; answers it, None if gone."""
     return Request("update", f"{resource}/status", _update_status, resource, obj, status)
 
 
-def _update_status(store: Store, resource: str, obj: Object, status: Object) -> bool:
+def _update_status(
+    store: Store, resource: str, obj: Object, status: Object | Callable[[Object], Object]
+) -> Object | None:
     metadata = obj["metadata"]
     namespace, name = metadata.get("namespace", ""), metadata["name"]
     current = store.find(resource, namespace, name)
     if current is None or current["metadata"]["uid"] != metadata["uid"]:
-        return False
-    store.patch_status(resource, namespace, name, status)
-    return True
+        return None
+    return store.patch_status(resource, namespace, name, status(current) if callable(status) else status)
 
 
 def delete(resource: str, namespace: str, name: str) -> Request:
