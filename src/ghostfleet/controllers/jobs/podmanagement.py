@@ -9,11 +9,17 @@ from __future__ import annotations
 
 from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.events import EventRecorder
-from ghostfleet.controllers.jobs.backoff import FAILURE_COUNT, IGNORED_COUNT, failure_count, finished_at, remaining
 from ghostfleet.controllers.jobs.indexes import INDEX, index_of, intervals, pending
 from ghostfleet.controllers.jobs.limits import JobLimits
 from ghostfleet.controllers.jobs.policies import judge_failure
-from ghostfleet.controllers.jobs.records import FINALIZER
+from ghostfleet.controllers.jobs.records import (
+    FAILURE_COUNT,
+    FINALIZER,
+    IGNORED_COUNT,
+    failure_count,
+    finished_at,
+    remaining,
+)
 from ghostfleet.controllers.jobs.synccontext import SyncContext
 from ghostfleet.controllers.pods import deletion_order, owner_reference, removal
 from ghostfleet.controllers.requests import Request, Steps, slow_start

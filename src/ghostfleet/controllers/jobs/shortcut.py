@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.events import EventRecorder
-from ghostfleet.controllers.jobs.ending import COMPLETED
 from ghostfleet.controllers.jobs.podmanagement import finalizers_of, release
 from ghostfleet.controllers.jobs.records import JOBS, JobRecord
+from ghostfleet.controllers.jobs.synccontext import COMPLETED
 from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.store import Store

@@ -21,6 +21,7 @@ from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import Handle
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.store import Reader, Store
+from ghostfleet.core.subscription import Subscription
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.stages.leases import LEASES
 
@@ -72,11 +73,13 @@ class NodeLifecycle:
         self._checks: Workers[str] = Workers(store, self._check, client=client)
         self._drives: Workers[str] = Workers(store, self._taint, client=client)
         self._pods: Workers[tuple[str, str]] = Workers(store, self._mark, client=client)
+        #: Nodes that are not ready: only while there are some is it of interest who comes to them.
+        self._not_ready: set[str] = set()
+        self._subscription = Subscription(lambda: store.listen("pods", self._notice_pod, status=False))
         for node in store.list("nodes"):
             self._begin(node)
         store.listen("nodes", self._notice)
         store.listen(LEASES, self._notice_lease)
-        store.listen("pods", self._notice_pod, status=False)
 
     # -- taking note -------------------------------------------------------------------------------------------------
 
@@ -121,6 +124,11 @@ class NodeLifecycle:
         name = node["metadata"]["name"]
         ready = condition_of(node, "Ready")
         self._zones.note(node, ready is not None and ready["status"] == "True")
+        if ready is not None and ready["status"] != "True":
+            self._not_ready.add(name)
+        else:
+            self._not_ready.discard(name)
+        self._subscription.subscribe_if(self._not_ready)
         self._workers.add(name)
         self._checks.add_after(name, self._next_tick(self._clock.now()) - self._clock.now())
         self._wait(node)
@@ -132,6 +140,8 @@ class NodeLifecycle:
             health.timer.cancel()
         self._zones.dequeue(node)
         self._zones.forget(name)
+        self._not_ready.discard(name)
+        self._subscription.subscribe_if(self._not_ready)
         self._recorder.normal(node, "RemovingNode", f"Node {name} event: Removing Node {name} from Controller")
 
     def _notice_lease(self, change: Change) -> None:
@@ -148,11 +158,9 @@ class NodeLifecycle:
         if new is None or (old is not None and old["spec"] is new["spec"]):
             return
         name = new["spec"].get("nodeName")
-        if name and (old is None or old["spec"].get("nodeName") != name):
-            node = self._store.find("nodes", "", name)
-            ready = condition_of(node, "Ready") if node is not None else None
-            if ready is not None and ready["status"] != "True" and _is_ready(new):
-                self._pods.add((change.namespace, change.name))
+        came = old is None or old["spec"].get("nodeName") != name
+        if came and name in self._not_ready and _is_ready(new):
+            self._pods.add((change.namespace, change.name))
 
     # -- signs of life -----------------------------------------------------------------------------------------------
 

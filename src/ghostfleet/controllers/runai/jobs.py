@@ -9,7 +9,7 @@ from __future__ import annotations
 from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.following import Followed, Key
-from ghostfleet.controllers.jobs.backoff import remaining
+from ghostfleet.controllers.jobs.records import remaining
 from ghostfleet.controllers.pods import removal
 from ghostfleet.controllers.requests import Request, Steps
 from ghostfleet.controllers.routing import PodRoutes

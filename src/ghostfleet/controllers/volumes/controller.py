@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.requests import Request, Steps, delete, update_status
+from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.volumes.lookups import ClaimUsers, FreeVolumes
 from ghostfleet.controllers.volumes.matching import best_volume, class_of, is_for, misfit
 from ghostfleet.controllers.volumes.protection import VOLUME_PROTECTION
@@ -37,12 +38,12 @@ Key = tuple[str, str]
 class VolumeController:
     """Binds the claims and volumes of one store."""
 
-    def __init__(self, store: Store, profile: Profile) -> None:
+    def __init__(self, store: Store, routes: PodRoutes, profile: Profile) -> None:
         client = profile.limiter("kube-controller-manager", "Volume controller")
         count = profile.number("volume.workers")
         self._store: Reader = store
         self._free = FreeVolumes(store)
-        self._users = ClaimUsers(store)
+        self._users = ClaimUsers(store, routes)
         self._delay = profile.duration("volume.provisioning-delay")
         self._recorder = EventRecorder(store, "persistentvolume-controller", profile, client)
         self._claims: Workers[Key] = Workers(store, self._sync_claim, count=count, client=client)

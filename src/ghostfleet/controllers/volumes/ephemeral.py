@@ -10,6 +10,7 @@ from ghostfleet.api.defaults import apply_defaults, prepare_for_create
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.pods import is_terminal, owner_reference
 from ghostfleet.controllers.requests import Steps, create
+from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.volumes.protection import CLAIM_PROTECTION
 from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
@@ -25,7 +26,7 @@ Key = tuple[str, str]
 class EphemeralVolumeController:
     """Makes the claims of pods of one store."""
 
-    def __init__(self, store: Store, profile: Profile) -> None:
+    def __init__(self, store: Store, routes: PodRoutes, profile: Profile) -> None:
         client = profile.limiter("kube-controller-manager", "Ephemeral volume controller")
         self._store: Reader = store
         self._recorder = EventRecorder(store, "ephemeral_volume", profile, client)
@@ -33,11 +34,10 @@ class EphemeralVolumeController:
         self._workers: Workers[Key] = Workers(store, self._sync, count=count, client=client)
         for pod in store.list("pods"):
             self._consider(pod)
-        store.listen("pods", self._notice, status=False)
+        routes.with_volumes(self._notice)
 
     def _notice(self, change: Change) -> None:
-        # Volumes never change: a pod is looked at once.
-        if change.old is None and change.new is not None:
+        if change.new is not None:
             self._consider(change.new)
 
     def _consider(self, pod: Object) -> None:
