@@ -13,7 +13,6 @@ from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.requests import Request
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND
-from ghostfleet.core.errors import ApiError
 from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import parse_rfc3339
 
@@ -139,16 +138,11 @@ def owner_reference(owner: Object) -> Object:
 
 def delete_pod(store: Store, pod: Object) -> bool:
     """Delete a pod as a controller does, with its own grace period; false when it is gone or replaced already."""
+    current = store.current("pods", pod)
+    if current is None:
+        return False
     metadata = pod["metadata"]
-    current = store.find("pods", metadata["namespace"], metadata["name"])
-    if current is None or current["metadata"]["uid"] != metadata["uid"]:
-        return False
-    try:
-        store.delete("pods", metadata["namespace"], metadata["name"], grace=grace_period("pods", current, None))
-    except ApiError as error:
-        if error.code != 404:
-            raise
-        return False
+    store.delete("pods", metadata["namespace"], metadata["name"], grace=grace_period("pods", current, None))
     return True
 
 

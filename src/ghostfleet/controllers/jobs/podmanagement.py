@@ -224,12 +224,9 @@ def _failure_counts(policy: Object | None, replaced: Object | None) -> dict[str,
 
 def release(store: Store, pod: Object) -> None:
     """Take the tracking finalizer off a pod, if it is there and has it."""
-    metadata = pod["metadata"]
-    current = store.find("pods", metadata["namespace"], metadata["name"])
-    if current is None or current["metadata"]["uid"] != metadata["uid"]:
-        return
-    held = current["metadata"].get("finalizers", ())
-    if FINALIZER not in held:
+    current = store.current("pods", pod)
+    held = current["metadata"].get("finalizers", ()) if current is not None else ()
+    if current is None or FINALIZER not in held:
         return
     left = dict(current["metadata"])
     if len(held) == 1:

@@ -243,11 +243,9 @@ class StatefulSetController:
                 self._workers.add_after(key, wait)
 
     def _write_status(self, owner: Object, status: Object) -> Steps:
-        place = owner["metadata"]
-        found = self._store.find(STATEFULSETS, place["namespace"], place["name"])
-        if found is None or found["metadata"]["uid"] != place["uid"] or found.get("status") == status:
-            return
-        yield update_status(STATEFULSETS, owner, status)
+        found = self._store.current(STATEFULSETS, owner)
+        if found is not None and found.get("status") != status:
+            yield update_status(STATEFULSETS, owner, status)
 
     def _status(self, owner: Object, current: Object, update: Object) -> Object:
         seconds, now = owner["spec"].get("minReadySeconds", 0), self._store.clock.now()
