@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.membership import Memberships
-from ghostfleet.controllers.pods import delete_pod, is_terminal, owner_reference, ready_since
+from ghostfleet.controllers.pods import PodCreator, delete_pod, is_terminal, owner_reference, ready_since
 from ghostfleet.controllers.repairing import wake_when_overwritten
 from ghostfleet.controllers.requests import Request, Step, Steps, update_status
 from ghostfleet.controllers.revisions import current_revision, revision_template, revisions_of, trim_history
