@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from ghostfleet.api.admission import Admission
-from ghostfleet.api.conversion import from_storage, storage_key
 from ghostfleet.api.deleting import delete_object
-from ghostfleet.api.kinds import Registry, Resource, Version
+from ghostfleet.api.kinds import Registry, Resource, Version, from_storage, storage_key
 from ghostfleet.api.listing import list_objects, watch_objects
 from ghostfleet.api.options import DeleteOptions, ListOptions, Page, PatchType, WriteOptions
 from ghostfleet.api.subresources import bind, check_eviction, finalize_namespace, logs, scale_of, with_replicas

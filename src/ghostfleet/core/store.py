@@ -24,7 +24,8 @@ from ghostfleet.core.bucket import Bucket, Index, Listener, Subscriber, index_by
 from ghostfleet.core.changes import Change, History, Object
 from ghostfleet.core.clock import SECOND, Clock
 from ghostfleet.core.errors import already_exists, conflict, expired, not_found, precondition_failed
-from ghostfleet.core.randomness import Streams, suffix, uid
+from ghostfleet.core.names import suffix, uid
+from ghostfleet.core.randomness import Streams
 from ghostfleet.core.timestamps import rfc3339
 
 __all__ = ["Store"]

@@ -12,8 +12,7 @@ from collections.abc import Callable
 
 import orjson
 
-from ghostfleet.api.conversion import from_storage
-from ghostfleet.api.kinds import Resource, Version
+from ghostfleet.api.kinds import Resource, Version, from_storage
 from ghostfleet.core.changes import Event, Object
 from ghostfleet.core.clock import Clock
 from ghostfleet.core.errors import ApiError, not_acceptable

@@ -22,11 +22,22 @@ from ghostfleet.core.schema import Type
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.languages.gotemplate import render_yaml
-from ghostfleet.languages.gotemplate.parser import parse
-from ghostfleet.stages.compiledpatch import CompiledPatch, Form, Merger, compile_patch, form_of, mergers_of
+from ghostfleet.stages.compiledpatch import (
+    HOST_MARKS,
+    NAME_MARK,
+    POD_MARKS,
+    SECOND_MARK,
+    TIME_MARK,
+    CompiledPatch,
+    Form,
+    Marker,
+    Merger,
+    compile_patch,
+    form_of,
+    mergers_of,
+)
 from ghostfleet.stages.dependence import Dependence, Path, dependence_of, extract, replaced
 from ghostfleet.stages.funcmap import FuncMap, nano_time
-from ghostfleet.stages.marks import HOST_MARKS, NAME_MARK, POD_MARKS, SECOND_MARK, TIME_MARK, Marker
 from ghostfleet.stages.steps import Functions, Patch
 
 __all__ = ["StatusCache"]
@@ -39,19 +50,6 @@ _LONGEST_KEY = 65_536
 CacheKey = tuple[bytes | int | None, ...]
 #: Merges a patch into the status of an object for real, or just tells what it would come to.
 Merge = Callable[[Object, bool], Object]
-
-
-class _Everything:
-    """Holds whatever one asks for: the functions of a template have been checked before."""
-
-    def __contains__(self, _: object) -> bool:
-        return True
-
-    def __iter__(self) -> Any:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
 
 
 class _Entry:
@@ -217,9 +215,7 @@ class StatusCache:
         """Go the long way, by `merge`, and remember what came out."""
         patch_cache = self._patch_caches.get(patch)
         if patch_cache is None:
-            patch_cache = self._patch_caches[patch] = _PatchCache(
-                dependence_of(parse(patch.template.text, _Everything()))
-            )
+            patch_cache = self._patch_caches[patch] = _PatchCache(dependence_of(patch.template.parts))
         known = self._example(patch_cache, patch, obj, type_, merge, strategic) if patch_cache.worthwhile else None
         new = merge(self._rendered(patch, obj, self._funcmap.functions), False)
         if known is not None:

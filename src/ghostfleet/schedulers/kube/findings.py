@@ -14,7 +14,7 @@ from ghostfleet.core.quantity import Format, from_milli, from_value
 from ghostfleet.schedulers.dra import RequestCensus
 from ghostfleet.schedulers.framework.cyclestate import CycleState, Refusal
 from ghostfleet.schedulers.framework.diagnosis import refusal_with_nominated
-from ghostfleet.schedulers.framework.requests import CPU
+from ghostfleet.schedulers.framework.podinfo import CPU
 from ghostfleet.schedulers.framework.snapshot import Snapshot
 from ghostfleet.schedulers.kube.plugins.deviceanswers import DevicesFilter
 from ghostfleet.schedulers.kube.plugins.node_resources_fit import ResourcesFilter
