@@ -15,7 +15,7 @@ from ghostfleet.api.kinds import Registry, Resource, Version, from_storage, stor
 from ghostfleet.api.listing import list_objects, watch_objects
 from ghostfleet.api.options import DeleteOptions, ListOptions, Page, PatchType, WriteOptions
 from ghostfleet.api.subresources import bind, check_eviction, finalize_namespace, logs, scale_of, with_replicas
-from ghostfleet.api.writing import Writer
+from ghostfleet.api.writing import ObjectWriter
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import Clock
 from ghostfleet.core.errors import method_not_allowed, not_found
@@ -34,7 +34,7 @@ class Api:
         self.store = store
         self.registry = registry
         self.admission = Admission(store, streams.stream("admission"))
-        self._writer = Writer(store, self.admission)
+        self._writer = ObjectWriter(store, self.admission)
 
     @property
     def clock(self) -> Clock:

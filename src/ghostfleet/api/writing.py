@@ -60,7 +60,7 @@ from ghostfleet.core.patch import (
 from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import rfc3339
 
-__all__ = ["Writer"]
+__all__ = ["ObjectWriter"]
 
 _PODS, _JOBS = "pods", "jobs.batch"
 #: What only the server sets; a create starts without them, whatever the client sent.
@@ -76,7 +76,7 @@ _SERVER_SIDE = (
 )
 
 
-class Writer:
+class ObjectWriter:
     """Creates, updates and patches objects in a store."""
 
     def __init__(self, store: Store, admission: Admission) -> None:

@@ -33,9 +33,9 @@ __all__ = [
     "SECOND_MARK",
     "TIME_MARK",
     "CompiledPatch",
-    "Form",
     "Marker",
     "Merger",
+    "StatusForm",
     "compile_patch",
     "form_of",
     "mergers_of",
@@ -119,7 +119,7 @@ class Marker:
 
 _REMEMBERED = 256
 
-Form = tuple[Any, ...]
+StatusForm = tuple[Any, ...]
 #: Real values by mark.
 Values = Mapping[str, str]
 
@@ -144,7 +144,7 @@ def mergers_of(patch: Object, type_: Type, *, strategic: bool) -> tuple[Merger, 
     return tuple(found)
 
 
-def form_of(status: Object, mergers: tuple[Merger, ...]) -> Form:
+def form_of(status: Object, mergers: tuple[Merger, ...]) -> StatusForm:
     """What a compiled patch must know of an old status."""
     form: list[Any] = [frozenset(status)]
     for field, key in mergers:

@@ -29,9 +29,9 @@ from ghostfleet.stages.compiledpatch import (
     SECOND_MARK,
     TIME_MARK,
     CompiledPatch,
-    Form,
     Marker,
     Merger,
+    StatusForm,
     compile_patch,
     form_of,
     mergers_of,
@@ -59,7 +59,7 @@ class _Entry:
 
     def __init__(self, mergers: tuple[Merger, ...]) -> None:
         self.mergers = mergers
-        self._compiled: dict[Form, CompiledPatch | None] = {}
+        self._compiled: dict[StatusForm, CompiledPatch | None] = {}
         self._last: tuple[Object, CompiledPatch | None] | None = None
 
     def compiled(self, old: Object) -> CompiledPatch | None:
