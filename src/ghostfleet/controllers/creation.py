@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ghostfleet.api.admission import Admission
-from ghostfleet.api.defaults import finish_create
+from ghostfleet.api.strategy import finish_create
 from ghostfleet.controllers.pods import owner_reference
 from ghostfleet.core.changes import Object
 from ghostfleet.core.store import Store

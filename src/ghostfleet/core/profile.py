@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from ghostfleet.core.durations import parse_duration
-from ghostfleet.core.ratelimit import TokenBucket
-from ghostfleet.core.saturation import Meter, Meters
+from ghostfleet.core.ratelimit import Meter, Meters, TokenBucket
 
 __all__ = ["ORIGINS", "ClientLimit", "Figure", "Profile", "load_profile", "profile_names"]
 
