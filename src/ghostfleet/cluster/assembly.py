@@ -19,13 +19,12 @@ from ghostfleet.controllers.awaiting import Awaiting
 from ghostfleet.controllers.bootstrap import announce, bootstrap
 from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.definitions import DefinitionController
-from ghostfleet.controllers.eventexpiry import EventExpiry
-from ghostfleet.controllers.events import EventRecorder
+from ghostfleet.controllers.events import EventExpiry, EventRecorder
 from ghostfleet.controllers.garbage import GarbageCollector
 from ghostfleet.controllers.namespaces import NamespaceController
+from ghostfleet.controllers.podgarbage import STOPPING, PodTerminator
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.standins import kwok_stand_in
-from ghostfleet.controllers.termination import STOPPING, PodTerminator
 from ghostfleet.controllers.workloads import Workloads
 from ghostfleet.core.bucket import index_by_label, index_by_node
 from ghostfleet.core.changes import Object
@@ -165,7 +164,7 @@ class Cluster:
         """What controllers that make pods share; without the workload controllers each has its own."""
         if self._workloads is not None:
             return self._workloads.routes, self._workloads.creator
-        return PodRoutes(self.store), PodCreator(self.store, self.api.admission)
+        return PodRoutes(self.store), PodCreator(self.api.admission)
 
     def _start_schedulers(self) -> None:
         if "scheduler" in self.config.without and not self.config.schedulers:

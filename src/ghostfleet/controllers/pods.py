@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ghostfleet.api.lifecycle import grace_period
+from ghostfleet.controllers.events import EventRecorder
+from ghostfleet.controllers.requests import Request
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.errors import ApiError
@@ -28,6 +30,7 @@ __all__ = [
     "is_terminating",
     "owner_reference",
     "ready_since",
+    "removal",
     "restarts",
     "with_condition",
 ]
@@ -147,3 +150,13 @@ def delete_pod(store: Store, pod: Object) -> bool:
             raise
         return False
     return True
+
+
+def removal(owner: Object, pod: Object, recorder: EventRecorder) -> Request:
+    """The request that deletes a pod of `owner`, and tells so."""
+    return Request("delete", "pods", _remove, owner, pod, recorder)
+
+
+def _remove(store: Store, owner: Object, pod: Object, recorder: EventRecorder) -> None:
+    if delete_pod(store, pod):
+        recorder.normal(owner, "SuccessfulDelete", f"Deleted pod: {pod['metadata']['name']}")

@@ -2,7 +2,8 @@
 
 A pod names its controller in its owner references. One listener looks it up and tells the controller of that kind, so
 that a change of a Job's pod costs nothing to those who look after Deployments. A pod that changes hands leaves its
-old controller and comes to its new one. Pods of nobody are told to all who might adopt them.
+old controller and comes to its new one. Pods of nobody are told to all who might adopt them. Those who look after
+volumes are told of pods that have some, when they come and go.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ghostfleet.controllers.pods import controller_of
+from ghostfleet.core.bucket import Listener
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.store import Store
 
@@ -29,6 +31,7 @@ class PodRoutes:
     def __init__(self, store: Store) -> None:
         self._takers: dict[tuple[str, str], Taker] = {}
         self._adopters: tuple[Callable[[Object], None], ...] = ()
+        self._volume_takers: tuple[Listener, ...] = ()
         #: Names of the pods that belong to nobody, by namespace.
         self._orphans: dict[str, dict[str, None]] = {}
         self._store = store
@@ -45,6 +48,10 @@ class PodRoutes:
             if owner is not None and (owner["apiVersion"], owner["kind"]) == (api_version, kind):
                 taker(owner, None, pod)
 
+    def with_volumes(self, taker: Listener) -> None:
+        """Tell `taker` of pods that have volumes, when they are made and when they are gone."""
+        self._volume_takers = (*self._volume_takers, taker)
+
     def adopters(self, adopter: Callable[[Object], None]) -> None:
         """Tell `adopter` of pods that belong to nobody, when they are made or lose their controller or labels."""
         self._adopters = (*self._adopters, adopter)
@@ -53,6 +60,9 @@ class PodRoutes:
         new, old = change.new, change.old
         subject = new if new is not None else old
         assert subject is not None
+        if (old is None or new is None) and subject["spec"].get("volumes"):
+            for volume_taker in self._volume_takers:
+                volume_taker(change)
         owners = subject["metadata"].get("ownerReferences")
         if old is not None and new is not None and old["metadata"].get("ownerReferences") is not owners:
             self._hand_over(old, new)

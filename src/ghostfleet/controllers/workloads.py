@@ -30,7 +30,7 @@ class Workloads:
     def __init__(self, api: Api, profile: Profile, fleet: Fleet | None = None) -> None:
         store = api.store
         self.routes = PodRoutes(store)
-        self.creator = PodCreator(store, api.admission)
+        self.creator = PodCreator(api.admission)
         nodes = NodeLifecycle(store, profile, vouching(fleet))
         if fleet is not None:
             fleet.leases.listen(lambda name, _alive: nodes.look_at(name))
@@ -45,8 +45,8 @@ class Workloads:
             DaemonSetController(store, self.routes, self.creator, profile),
             DisruptionController(store, profile),
             QuotaController(store, profile),
-            VolumeController(store, profile),
-            EphemeralVolumeController(store, profile),
+            VolumeController(store, self.routes, profile),
+            EphemeralVolumeController(store, self.routes, profile),
             StorageProtection(store, profile),
             ResourceClaimController(store, profile),
             EndpointsController(store, profile),

@@ -8,7 +8,8 @@ them see all changes in one order. What happens when one of them fails is the cl
 others are told all the same. Writes of the status alone are most of all; who does not care for them is spared.
 
 Whoever holds an object that is known to be what is stored may write without being checked: `replace` and `set_status`.
-Whoever made an object, and will not touch it again, may `add` it as it is.
+Whoever made an object, and will not touch it again, may `add` it as it is. Who is only to read and to listen holds the
+store as a `Reader`.
 
 Deletion is two-staged as in Kubernetes: an object with finalizers, or one that is given a grace period, is first
 *marked* (deletionTimestamp) and goes away when the last finalizer and the grace are gone.
@@ -28,17 +29,17 @@ from ghostfleet.core.names import suffix, uid
 from ghostfleet.core.randomness import Streams
 from ghostfleet.core.timestamps import rfc3339
 
-__all__ = ["Store"]
+__all__ = ["Reader", "Store"]
 
 _NAME_TRIES = 8
 #: A generated name keeps this many characters of its prefix, so that it stays a DNS label.
 _LONGEST_PREFIX = 58
 
 
-class Store:
+class Reader:
     """The objects of one cluster, and their listeners. All methods are synchronous and belong to one thread."""
 
-    def __init__(self, clock: Clock, streams: Streams | None = None, *, history: int = 32_768) -> None:
+    def __init__(self, clock: Clock, *, history: int = 32_768) -> None:
         self.clock = clock
         #: The newest revision.
         self.revision = 0
@@ -47,9 +48,6 @@ class Store:
         self._buckets: dict[str, Bucket] = {}
         self._owners = index_by_owner()
         self._everywhere: tuple[Subscriber, ...] = ()
-        streams = streams or Streams(0)
-        self._uids: random.Random = streams.stream("uid")
-        self._suffixes: random.Random = streams.stream("generateName")
 
     # -- resources ---------------------------------------------------------------------------------------------------
 
@@ -154,7 +152,15 @@ class Store:
         for bucket in self._buckets.values():
             bucket.gather(subscribers)
 
-    # -- writing -----------------------------------------------------------------------------------------------------
+
+class Store(Reader):
+    """The objects of one cluster, to be written too."""
+
+    def __init__(self, clock: Clock, streams: Streams | None = None, *, history: int = 32_768) -> None:
+        super().__init__(clock, history=history)
+        streams = streams or Streams(0)
+        self._uids: random.Random = streams.stream("uid")
+        self._suffixes: random.Random = streams.stream("generateName")
 
     def create(self, resource: str, obj: Object, *, dry_run: bool = False) -> Object:
         """Store a new object: gives it a name (from generateName), uid, creationTimestamp and resourceVersion."""

@@ -79,7 +79,9 @@ def create_claims(store: Store, owner: Object, ordinal: int) -> list[str]:
     return created
 
 
-def create_replica(creator: PodCreator, owner: Object, ordinal: int, template: Object, revision: str) -> Object | None:
+def create_replica(
+    store: Store, creator: PodCreator, owner: Object, ordinal: int, template: Object, revision: str
+) -> Object | None:
     """Create the pod of an ordinal; None when its namespace is on its way out."""
     name = f"{owner['metadata']['name']}-{ordinal}"
     spec = template["spec"]
@@ -100,7 +102,7 @@ def create_replica(creator: PodCreator, owner: Object, ordinal: int, template: O
         HASH: revision,
     }
     try:
-        return creator.create(owner, template, name=name, labels=labels, spec=identity)
+        return creator.create(store, owner, template, name=name, labels=labels, spec=identity)
     except ApiError as error:
         if error.reason != "AlreadyExists":
             raise
