@@ -31,6 +31,10 @@ Validator = Callable[[Object | None, Object], Sequence[str]]
 
 _SERVICE_NETWORK = ipaddress.IPv4Network("10.96.0.0/12")
 _NODE_PORTS = (30_000, 32_767)
+#: Classes that every cluster has; names that begin with `system-` are theirs.
+_SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+_PREEMPTS = "PreemptLowerPriority"
+_MIRROR = "kubernetes.io/config.mirror"
 
 
 def denied(webhook: str, why: str) -> ApiError:
@@ -209,13 +213,6 @@ def _outside(address: str) -> bool:
         return ipaddress.ip_address(address) not in _SERVICE_NETWORK
     except ValueError:
         return False
-
-
-#: Classes that every cluster has; names that begin with `system-` are theirs.
-_SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
-
-_PREEMPTS = "PreemptLowerPriority"
-_MIRROR = "kubernetes.io/config.mirror"
 
 
 def admit_pod(

@@ -20,6 +20,17 @@ from ghostfleet.core.changes import Object
 from ghostfleet.core.schema import Type
 
 __all__ = ["Column", "Registry", "Resource", "ScalePaths", "Version", "from_storage", "storage_key", "to_storage"]
+#: core/v1 name -> events.k8s.io/v1 name
+_EVENT_FIELDS = {
+    "involvedObject": "regarding",
+    "message": "note",
+    "source": "deprecatedSource",
+    "firstTimestamp": "deprecatedFirstTimestamp",
+    "lastTimestamp": "deprecatedLastTimestamp",
+    "count": "deprecatedCount",
+    "reportingComponent": "reportingController",
+}
+_CORE_FIELDS = {new: old for old, new in _EVENT_FIELDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,19 +184,6 @@ class Registry:
             for version in resource.versions.values()
             if version.served
         )
-
-
-#: core/v1 name -> events.k8s.io/v1 name
-_EVENT_FIELDS = {
-    "involvedObject": "regarding",
-    "message": "note",
-    "source": "deprecatedSource",
-    "firstTimestamp": "deprecatedFirstTimestamp",
-    "lastTimestamp": "deprecatedLastTimestamp",
-    "count": "deprecatedCount",
-    "reportingComponent": "reportingController",
-}
-_CORE_FIELDS = {new: old for old, new in _EVENT_FIELDS.items()}
 
 
 def storage_key(resource: Resource) -> str:

@@ -27,6 +27,8 @@ ResourceList = dict[str, Quantity]
 Stated = Mapping[str, str | Quantity]
 Which = Literal["requests", "limits"]
 _NOTHING: Stated = {}
+_COMPUTE = ("cpu", "memory")
+_HUGE_PAGES = "hugepages-"
 
 
 def pod_resources(pod: Object, which: Which = "requests", *, overhead: bool = True) -> ResourceList:
@@ -76,10 +78,6 @@ def _raise(total: ResourceList, least: ResourceList) -> None:
     for name, amount in least.items():
         if name not in total or total[name].nano < amount.nano:
             total[name] = amount
-
-
-_COMPUTE = ("cpu", "memory")
-_HUGE_PAGES = "hugepages-"
 
 
 def fill_pod_level_resources(spec: Object) -> Object:

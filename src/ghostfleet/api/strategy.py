@@ -72,6 +72,43 @@ _RECYCLED = (
     "Instead, the recommended approach is to use dynamic provisioning."
 )
 _DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+_CREATED: dict[str, ObjectRule] = {
+    "pods": prepare_pod,
+    "daemonsets.apps": kinds.start_template_generation,
+    "persistentvolumeclaims": lambda claim: kinds.claim_with_sources(None, claim),
+    "serviceaccounts": kinds.plain_secret_references,
+    "certificatesigningrequests.certificates.k8s.io": kinds.request_without_user,
+}
+_FINISHED: dict[str, ObjectRule] = {
+    "namespaces": lambda namespace: with_name_label(kinds.namespace_with_finalizer(namespace)),
+    "jobs.batch": kinds.job_with_selector,
+    "customresourcedefinitions.apiextensions.k8s.io": kinds.definition_with_stored_version,
+}
+_BORN: dict[str, Callable[[Object, str], Object]] = {
+    "pods": stamp_conditions,
+    "persistentvolumes": lambda volume, now: kinds.volume_since(None, volume, now),
+    "resourceslices.resource.k8s.io": stamp_taints,
+}
+_UPDATED: dict[str, Callable[[Object, Object], Object]] = {
+    "services": kinds.changed_service,
+    "daemonsets.apps": kinds.keep_template_generation,
+    "persistentvolumeclaims": kinds.claim_with_sources,
+    "serviceaccounts": lambda _, account: kinds.plain_secret_references(account),
+    "namespaces": lambda old, new: replaced(
+        new, "spec", replaced(new["spec"], "finalizers", old["spec"].get("finalizers"))
+    ),
+    "certificatesigningrequests.certificates.k8s.io": lambda old, new: {**new, "spec": old["spec"]},
+}
+_STATUS_WRITTEN: dict[str, Callable[[Object, Object], Object]] = {
+    "pods": keep_old_observations,
+    "daemonsets.apps": kinds.keep_template_generation,
+    "resourceclaims.resource.k8s.io": drop_deallocated_devices,
+}
+_STAMPED: dict[str, Callable[[Object, Object, str], Object]] = {
+    "persistentvolumes": kinds.volume_since,
+    "certificatesigningrequests.certificates.k8s.io": kinds.request_since,
+    "resourceslices.resource.k8s.io": lambda _, new, now: stamp_taints(new, now),
+}
 
 
 def read(resource: Resource, version: Version, obj: Object) -> tuple[Object, list[str]]:
@@ -182,45 +219,6 @@ def warnings_about(resource: Resource, key: str, new: Object, old: Object | None
     if key == "persistentvolumes" and new.get("spec", {}).get("persistentVolumeReclaimPolicy") == "Recycle":
         return [_RECYCLED]
     return customresources.finalizer_warnings(new, old) if resource.custom else []
-
-
-_CREATED: dict[str, ObjectRule] = {
-    "pods": prepare_pod,
-    "daemonsets.apps": kinds.start_template_generation,
-    "persistentvolumeclaims": lambda claim: kinds.claim_with_sources(None, claim),
-    "serviceaccounts": kinds.plain_secret_references,
-    "certificatesigningrequests.certificates.k8s.io": kinds.request_without_user,
-}
-_FINISHED: dict[str, ObjectRule] = {
-    "namespaces": lambda namespace: with_name_label(kinds.namespace_with_finalizer(namespace)),
-    "jobs.batch": kinds.job_with_selector,
-    "customresourcedefinitions.apiextensions.k8s.io": kinds.definition_with_stored_version,
-}
-_BORN: dict[str, Callable[[Object, str], Object]] = {
-    "pods": stamp_conditions,
-    "persistentvolumes": lambda volume, now: kinds.volume_since(None, volume, now),
-    "resourceslices.resource.k8s.io": stamp_taints,
-}
-_UPDATED: dict[str, Callable[[Object, Object], Object]] = {
-    "services": kinds.changed_service,
-    "daemonsets.apps": kinds.keep_template_generation,
-    "persistentvolumeclaims": kinds.claim_with_sources,
-    "serviceaccounts": lambda _, account: kinds.plain_secret_references(account),
-    "namespaces": lambda old, new: replaced(
-        new, "spec", replaced(new["spec"], "finalizers", old["spec"].get("finalizers"))
-    ),
-    "certificatesigningrequests.certificates.k8s.io": lambda old, new: {**new, "spec": old["spec"]},
-}
-_STATUS_WRITTEN: dict[str, Callable[[Object, Object], Object]] = {
-    "pods": keep_old_observations,
-    "daemonsets.apps": kinds.keep_template_generation,
-    "resourceclaims.resource.k8s.io": drop_deallocated_devices,
-}
-_STAMPED: dict[str, Callable[[Object, Object, str], Object]] = {
-    "persistentvolumes": kinds.volume_since,
-    "certificatesigningrequests.certificates.k8s.io": kinds.request_since,
-    "resourceslices.resource.k8s.io": lambda _, new, now: stamp_taints(new, now),
-}
 
 
 @lru_cache(maxsize=256)

@@ -49,6 +49,15 @@ _PERSONAL = ("schedulingGates", "affinity", "topologySpreadConstraints", "hostna
 _POD = {"name": "template", "namespace": "default"}
 _NO_METADATA: Object = {}
 _POD_PLACEHOLDER: Object = {"restartPolicy": "Always"}
+_REMEMBERED_JOBS = 1024
+#: Whether these are right depends on the name and the uid of a Job.
+_OWN_SELECTION = ("selector", "manualSelector")
+_GIVEN_LABELS = frozenset(
+    ("controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name")
+)
+#: A Job's name becomes a label of its pods, and must not be longer.
+_LONGEST_LABEL = 63
+_JOB_PLACEHOLDER: Object = {"suspend": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,17 +234,6 @@ def _read_spec(given: Any) -> Object:
         raise invalid("Pod", "", _POD["name"], errors)
     spec: Object = pod["spec"]
     return spec
-
-
-_REMEMBERED_JOBS = 1024
-#: Whether these are right depends on the name and the uid of a Job.
-_OWN_SELECTION = ("selector", "manualSelector")
-_GIVEN_LABELS = frozenset(
-    ("controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name")
-)
-#: A Job's name becomes a label of its pods, and must not be longer.
-_LONGEST_LABEL = 63
-_JOB_PLACEHOLDER: Object = {"suspend": False}
 
 
 class JobKey(NamedTuple):

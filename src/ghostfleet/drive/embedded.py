@@ -34,6 +34,7 @@ from ghostfleet.drive.interface import ClusterInfo, Kind, Refused, Seen
 __all__ = ["Embedded", "Joined", "Sleep", "play"]
 
 T = TypeVar("T")
+_DELETION = DeleteOptions(propagation="Background")
 
 
 class Sleep:
@@ -153,9 +154,6 @@ def _interrupts_noted() -> Iterator[list[int]]:
         yield noted
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-_DELETION = DeleteOptions(propagation="Background")
 
 
 class Embedded:

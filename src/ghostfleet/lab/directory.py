@@ -37,6 +37,8 @@ _STOOD_IN_FOR = (
     "firstPVCBindTimestamp",
     "backendJobCreatedTimestamp",
 )
+_LIST = ".ghostfleet-files.json"
+_RECORD = "run.json"
 
 
 class RunDirectory:
@@ -290,10 +292,6 @@ class OccupancyFile(_Added):
 
     def add(self, series: dict[str, Any]) -> None:
         self._add([series])
-
-
-_LIST = ".ghostfleet-files.json"
-_RECORD = "run.json"
 
 
 class OwnFiles:

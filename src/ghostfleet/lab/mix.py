@@ -49,6 +49,10 @@ T = TypeVar("T")
 Draw = Callable[[float], T]
 
 _UNIFORM = re.compile(r"uniform\(\s*([0-9]{1,9})\s*,\s*([0-9]{1,9})\s*\)")
+#: The label by which the KAI scheduler finds the queue of a pod.
+QUEUE_LABEL = "kai.scheduler/queue"
+#: Pods that a run may ask for; estimated: at about 2 KiB each they fill the memory of a large machine.
+MOST_PODS = 10_000_000
 
 
 def always(value: T) -> Draw[T]:
@@ -86,12 +90,6 @@ def read_duration(text: object) -> int:
     if not 0 <= span <= LONGEST:
         raise ValueError(f"expected a duration from 0s to ten years such as 90s or 2h, found {text!r}")
     return span
-
-
-#: The label by which the KAI scheduler finds the queue of a pod.
-QUEUE_LABEL = "kai.scheduler/queue"
-#: Pods that a run may ask for; estimated: at about 2 KiB each they fill the memory of a large machine.
-MOST_PODS = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,19 @@ MOST = _SPACE // ATTEMPTS
 
 #: The name of a workload's number and attempt.
 Namer = Callable[[int, int], str]
+#: On everything that a run makes.
+RUN_LABEL = "ghostfleet.dev/run"
+#: On the workloads of a mix and their pods.
+CLASS_LABEL = "ghostfleet.dev/class"
+#: On the workloads of a mix: the workload's number in the run.
+INDEX_ANNOTATION = "ghostfleet.dev/index"
+#: On pods: how long they run. `stages.behaviour` knows it too, but takes long to load.
+_DURATION = "ghostfleet.dev/duration"
+#: Before the name of a project in that of its namespace.
+_PROJECT_PREFIX = "runai-"
+#: The object of a workload, its name, and its number in the run.
+_Renderer = Callable[[Workload, str, int], Object]
+_RUNTIME = "60s"
 
 
 def run_id(*facts: object) -> str:
@@ -73,21 +86,6 @@ def namer(run: str, count: int) -> Namer:
         return f"j-{mixed:06x}"
 
     return name
-
-
-#: On everything that a run makes.
-RUN_LABEL = "ghostfleet.dev/run"
-#: On the workloads of a mix and their pods.
-CLASS_LABEL = "ghostfleet.dev/class"
-#: On the workloads of a mix: the workload's number in the run.
-INDEX_ANNOTATION = "ghostfleet.dev/index"
-#: On pods: how long they run. `stages.behaviour` knows it too, but takes long to load.
-_DURATION = "ghostfleet.dev/duration"
-#: Before the name of a project in that of its namespace.
-_PROJECT_PREFIX = "runai-"
-
-#: The object of a workload, its name, and its number in the run.
-_Renderer = Callable[[Workload, str, int], Object]
 
 
 def project_of(namespace: str) -> str:
@@ -152,9 +150,6 @@ def _seconds(runtime: str) -> str:
     except ValueError:
         return "infinity"
     return seconds.rstrip("0").rstrip(".")
-
-
-_RUNTIME = "60s"
 
 
 @dataclass(slots=True)

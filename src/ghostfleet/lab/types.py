@@ -35,6 +35,8 @@ __all__ = [
 _DATA = Path(__file__).parent / "data"
 #: Labels of a pod that say to which workload it belongs; the first that is there counts.
 JOIN_LABELS = ("release", "job-name", "training.kubeflow.org/job-name")
+_GOOD = frozenset({"Complete", "Completed", "Succeeded"})
+_BAD = frozenset({"Failed", "Error"})
 
 
 class KindName(NamedTuple):
@@ -127,10 +129,6 @@ def _made(name: str, data: dict[str, Any], template: ManifestTemplate) -> Worklo
 
 def _kind(data: dict[str, str] | None) -> KindName | None:
     return KindName(data["apiVersion"], data["kind"]) if data else None
-
-
-_GOOD = frozenset({"Complete", "Completed", "Succeeded"})
-_BAD = frozenset({"Failed", "Error"})
 
 
 def outcome(obj: Object) -> str:

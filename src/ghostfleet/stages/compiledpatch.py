@@ -61,6 +61,12 @@ _LATER = 560_000_000
 _NAME = re.compile(r"[a-z][a-z0-9.-]*")
 _NOT_TEXTS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 _ADDRESS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}")
+_REMEMBERED = 256
+StatusForm = tuple[Any, ...]
+#: Real values by mark.
+Values = Mapping[str, str]
+#: Makes a value from the real values by mark; None stands for a value without marks.
+Maker = Callable[[Values], Any] | None
 
 
 class Marker:
@@ -117,13 +123,6 @@ class Marker:
         return mark
 
 
-_REMEMBERED = 256
-
-StatusForm = tuple[Any, ...]
-#: Real values by mark.
-Values = Mapping[str, str]
-
-
 class Merger(NamedTuple):
     """A field of the status that is merged with what was there; lists by a key of their items."""
 
@@ -156,10 +155,6 @@ def form_of(status: Object, mergers: tuple[Merger, ...]) -> StatusForm:
         else:
             form.append(tuple([(item.get(key), len(item)) if type(item) is dict else item for item in old]))
     return tuple(form)
-
-
-#: Makes a value from the real values by mark; None stands for a value without marks.
-Maker = Callable[[Values], Any] | None
 
 
 class _Part:

@@ -26,6 +26,8 @@ __all__ = ["Addresses", "FuncMap", "nano_time", "signatures"]
 
 _POD_RANGE = "10.0.0.0/24"
 _NODE_RANGE = "172.16.0.0/12"
+#: Where kubelets are asked for logs and the like.
+_KUBELET_PORT = 10250
 
 
 class _Pool:
@@ -173,10 +175,6 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-#: Where kubelets are asked for logs and the like.
-_KUBELET_PORT = 10250
 
 
 def _text() -> str:

@@ -44,6 +44,7 @@ _REMEMBERED = 4096
 
 Amounts = tuple[tuple[str, int], ...]
 Key = tuple[str, str]
+_TERMINAL = frozenset(("Succeeded", "Failed"))
 
 
 class _Rejection(NamedTuple):
@@ -152,9 +153,6 @@ def _rejection(node: _Node, amounts: Amounts) -> _Rejection | None:
 def _too_little(name: str, requested: int, taken: int, has: int) -> _Rejection:
     why = f"Node didn't have enough resource: {name}, requested: {requested}, used: {taken}, capacity: {has}"
     return _Rejection(f"{_REASON}{name}", why)
-
-
-_TERMINAL = frozenset(("Succeeded", "Failed"))
 
 
 class NodeRules(KindRules):

@@ -33,6 +33,8 @@ Ask = Callable[[Object, int], Sequence[Any]]
 
 #: A field; all items (None); or those items with a text in a field.
 _Step = str | None | tuple[str, str]
+_Operator = Literal["In", "NotIn", "Exists", "DoesNotExist"]
+_OPERATORS: tuple[_Operator, ...] = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 class Question:
@@ -189,10 +191,6 @@ def _trail(node: syntax.Filter) -> list[_Step] | None:
         ):
             return [(field, text)]
     return None
-
-
-_Operator = Literal["In", "NotIn", "Exists", "DoesNotExist"]
-_OPERATORS: tuple[_Operator, ...] = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 class Answers:

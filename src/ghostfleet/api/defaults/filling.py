@@ -40,6 +40,21 @@ ObjectRule = Callable[[Object], Object]
 _ListRule = Callable[[list[Any]], list[Any]]
 
 _NOTHING: Mapping[str, Any] = {}
+_NANO_PER_MILLI = 10**6
+#: Texts of quantities that are kept as they are.
+_seen: set[str] = set()
+_MAX_SEEN = 16384
+_LABEL = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
+_HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
+_STEP = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_REFERENCE = re.compile(
+    rf"(?:(?P<host>{_HOST})/)?{_STEP}(?:/{_STEP})*"
+    r"(?::(?P<tag>\w[\w.-]{0,127}))?"
+    r"(?:@(?P<digest>[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?",
+    re.ASCII,
+)
+#: Sixty-four hex digits are the identifier of an image, not a name.
+_IDENTIFIER = re.compile(r"[a-f0-9]{64}")
 
 
 def rule(
@@ -122,13 +137,6 @@ def without(obj: Object, *keys: str) -> Object:
     return {key: value for key, value in obj.items() if key not in keys}
 
 
-_NANO_PER_MILLI = 10**6
-
-#: Texts of quantities that are kept as they are.
-_seen: set[str] = set()
-_MAX_SEEN = 16384
-
-
 def _stored(amount: Amount) -> Amount:
     """The amount as it is kept; what is no quantity stays as it is, for validation to complain about."""
     try:
@@ -167,19 +175,6 @@ def fill_pod_requirements(requirements: Object) -> Object:
         return requirements
     missing = {name: amount for name, amount in limits.items() if name not in requests}
     return {**requirements, "requests": {**requests, **missing}}
-
-
-_LABEL = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
-_HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
-_STEP = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
-_REFERENCE = re.compile(
-    rf"(?:(?P<host>{_HOST})/)?{_STEP}(?:/{_STEP})*"
-    r"(?::(?P<tag>\w[\w.-]{0,127}))?"
-    r"(?:@(?P<digest>[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?",
-    re.ASCII,
-)
-#: Sixty-four hex digits are the identifier of an image, not a name.
-_IDENTIFIER = re.compile(r"[a-f0-9]{64}")
 
 
 @lru_cache(maxsize=4096)

@@ -62,6 +62,37 @@ _PARTS: dict[str, Callable[[Any], Any]] = {
     "lifecycle": _fill_lifecycle,
 }
 _FIXED = {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
+_fill_state = rule(
+    parts={
+        "running": rule(null=("startedAt",)),
+        "terminated": rule(absent={"exitCode": 0}, null=("startedAt", "finishedAt")),
+    }
+)
+_fill_container_statuses = each(
+    rule(
+        absent={"state": {}, "lastState": {}, "ready": False, "restartCount": 0, "image": "", "imageID": ""},
+        parts={
+            "state": _fill_state,
+            "lastState": _fill_state,
+            "allocatedResources": fill_resource_list,
+            "resources": fill_requirements,
+        },
+    )
+)
+_TOLERATED = tuple(
+    {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+    for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+)
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_GATED: Object = {
+    "type": "PodScheduled",
+    "status": "False",
+    "lastProbeTime": None,
+    "lastTransitionTime": None,
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+}
 
 
 def _pulled(container: Object) -> Object:
@@ -126,24 +157,6 @@ _fill_pod_spec = _spec_rule(_fill_pod_container, {"enableServiceLinks": True}, _
 #: A pod template: what Deployments, Jobs and the like make pods from.
 fill_template = rule(absent={"metadata": {}, "spec": {}}, parts={"spec": _fill_template_spec})
 
-_fill_state = rule(
-    parts={
-        "running": rule(null=("startedAt",)),
-        "terminated": rule(absent={"exitCode": 0}, null=("startedAt", "finishedAt")),
-    }
-)
-_fill_container_statuses = each(
-    rule(
-        absent={"state": {}, "lastState": {}, "ready": False, "restartCount": 0, "image": "", "imageID": ""},
-        parts={
-            "state": _fill_state,
-            "lastState": _fill_state,
-            "allocatedResources": fill_resource_list,
-            "resources": fill_requirements,
-        },
-    )
-)
-
 
 def _first_of_addresses(status: Object) -> Object:
     address: str | None = status.get("podIP")
@@ -172,22 +185,6 @@ _fill_pod = rule(absent={"spec": {}, "status": {}}, parts={"spec": _fill_pod_spe
 DEFAULTS: dict[str, ObjectRule] = {
     "pods": _fill_pod,
     "podtemplates": rule(absent={"template": {}}, parts={"template": fill_template}),
-}
-
-
-_TOLERATED = tuple(
-    {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
-    for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-)
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-_GATED: Object = {
-    "type": "PodScheduled",
-    "status": "False",
-    "lastProbeTime": None,
-    "lastTransitionTime": None,
-    "reason": "SchedulingGated",
-    "message": "Scheduling is blocked due to non-empty scheduling gates",
 }
 
 

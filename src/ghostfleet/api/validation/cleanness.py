@@ -29,6 +29,42 @@ _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
 _SECONDS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 _SIX_DIGITS = re.compile(r"\.\d{6}")
 _ZONE = re.compile(r"Z|[+-]\d\d:\d\d")
+_SCHEMA = "JSONSchemaProps"
+Clean = Callable[[Any], bool]
+_INT_RANGES = {"int32": (-(2**31), 2**31 - 1), "uint32": (0, 2**32 - 1)}
+_INT64 = (-(2**63), 2**63 - 1)
+_COMPILED: dict[Type, Clean] = {}
+_BASE64_ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+_PLAIN_TYPES: dict[str, type] = {"string": str, "boolean": bool, "duration": str}
+#: Lists that are optional and shown all the same.
+_SHOWN_EMPTY = frozenset(
+    (
+        "AllocatedDeviceStatus.conditions",
+        "CSINodeDriver.topologyKeys",
+        "ClusterRole.rules",
+        "ContainerImage.names",
+        "CustomResourceDefinitionStatus.conditions",
+        "CustomResourceDefinitionStatus.storedVersions",
+        "DeviceClaim.requests",
+        "EndpointSlice.endpoints",
+        "EndpointSlice.ports",
+        "HorizontalPodAutoscalerStatus.currentMetrics",
+        # An empty one means something: that the fields shall have no owners.
+        "ObjectMeta.managedFields",
+        "ProjectedVolumeSource.sources",
+        "ResourcePolicyRule.namespaces",
+        "Role.rules",
+        "TokenRequestSpec.audiences",
+    )
+)
+_NOTHINGS: dict[str, type] = {
+    "string": str,
+    "bytes": str,
+    "boolean": bool,
+    "integer": int,
+    "list": list,
+    "map": dict,
+}
 
 
 @lru_cache(maxsize=4096)
@@ -55,9 +91,6 @@ def _mismatch(text: str, rest: str, part: str) -> ValueError:
     return ValueError(f'parsing time "{text}" as "{_MICRO_LAYOUT}": cannot parse "{rest}" as "{part}"')
 
 
-_SCHEMA = "JSONSchemaProps"
-
-
 class Union(NamedTuple):
     """A schema, or a list of `items`, or a boolean if there are none."""
 
@@ -74,13 +107,6 @@ def union_of(name: str) -> Union | None:
     schema = type_named(f"{base}.{_SCHEMA}")
     items = {"Array": schema, "StringArray": Type("string")}.get(alternative)
     return Union(schema, items)
-
-
-Clean = Callable[[Any], bool]
-
-_INT_RANGES = {"int32": (-(2**31), 2**31 - 1), "uint32": (0, 2**32 - 1)}
-_INT64 = (-(2**63), 2**63 - 1)
-_COMPILED: dict[Type, Clean] = {}
 
 
 def cleanness(type_: Type) -> Clean:
@@ -215,9 +241,6 @@ def base64_text(text: str) -> str:
     return text
 
 
-_BASE64_ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-
-
 def _first_illegal(text: str) -> int:
     body = text.rstrip("=")
     for index, character in enumerate(body):
@@ -225,30 +248,6 @@ def _first_illegal(text: str) -> int:
             return index
     # All letters are fine, so the last group is too short: it is what cannot be read.
     return len(text) if len(body) != len(text) else len(body) // 4 * 4
-
-
-_PLAIN_TYPES: dict[str, type] = {"string": str, "boolean": bool, "duration": str}
-#: Lists that are optional and shown all the same.
-_SHOWN_EMPTY = frozenset(
-    (
-        "AllocatedDeviceStatus.conditions",
-        "CSINodeDriver.topologyKeys",
-        "ClusterRole.rules",
-        "ContainerImage.names",
-        "CustomResourceDefinitionStatus.conditions",
-        "CustomResourceDefinitionStatus.storedVersions",
-        "DeviceClaim.requests",
-        "EndpointSlice.endpoints",
-        "EndpointSlice.ports",
-        "HorizontalPodAutoscalerStatus.currentMetrics",
-        # An empty one means something: that the fields shall have no owners.
-        "ObjectMeta.managedFields",
-        "ProjectedVolumeSource.sources",
-        "ResourcePolicyRule.namespaces",
-        "Role.rules",
-        "TokenRequestSpec.audiences",
-    )
-)
 
 
 def _plainly(clean: Clean) -> Callable[[Type], Clean]:
@@ -272,14 +271,6 @@ def _is_integer_or_text(value: Any) -> bool:
     return type(value) is str or (type(value) is int and -(2**31) <= value < 2**31)
 
 
-_NOTHINGS: dict[str, type] = {
-    "string": str,
-    "bytes": str,
-    "boolean": bool,
-    "integer": int,
-    "list": list,
-    "map": dict,
-}
 _COMPILERS: dict[str, Callable[[Type], Clean]] = {
     "object": _compile_object,
     "map": _compile_map,

@@ -38,6 +38,88 @@ Object = dict[str, Any]
 _BAD_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 #: Kubernetes stops listing findings here.
 _MOST_FINDINGS = 100
+_ZERO: dict[str, Callable[[], Any]] = {
+    "object": dict,
+    "string": str,
+    "duration": str,
+    "integer": int,
+    "number": int,
+    "boolean": bool,
+    "quantity": lambda: "0",
+    "bytes": str,
+    "intorstring": int,
+}
+_REWRITES: dict[str, Callable[[str], str]] = {"time": rfc3339_time, "microtime": micro_time, "bytes": base64_text}
+_VOLUME_SOURCE_STRUCTS = {"Volume": "VolumeSource", "PersistentVolumeSpec": "PersistentVolumeSource"}
+_OWN_FIELDS = {
+    "Volume": {"name"},
+    "PersistentVolumeSpec": {
+        "capacity",
+        "accessModes",
+        "claimRef",
+        "persistentVolumeReclaimPolicy",
+        "storageClassName",
+        "mountOptions",
+        "volumeMode",
+        "nodeAffinity",
+        "volumeAttributesClassName",
+    },
+    "EphemeralContainer": {"targetContainerName"},
+}
+_EMBEDDED_BY_FIELD = {
+    **{("Probe", handler): "ProbeHandler" for handler in ("exec", "httpGet", "tcpSocket", "grpc")},
+    **{
+        (struct, "name"): "LocalObjectReference"
+        for struct in (
+            "ConfigMapEnvSource",
+            "ConfigMapKeySelector",
+            "ConfigMapProjection",
+            "ConfigMapVolumeSource",
+            "SecretEnvSource",
+            "SecretKeySelector",
+            "SecretProjection",
+        )
+    },
+    ("IngressRule", "http"): "IngressRuleValue",
+}
+_NAMED_STRINGS = {
+    ("Container", "imagePullPolicy"): "v1.PullPolicy",
+    ("Container", "restartPolicy"): "v1.ContainerRestartPolicy",
+    ("Container", "terminationMessagePolicy"): "v1.TerminationMessagePolicy",
+    ("ContainerPort", "protocol"): "v1.Protocol",
+    ("CronJobSpec", "concurrencyPolicy"): "v1.ConcurrencyPolicy",
+    ("DeploymentStrategy", "type"): "v1.DeploymentStrategyType",
+    ("HTTPGetAction", "scheme"): "v1.URIScheme",
+    ("JobSpec", "completionMode"): "v1.CompletionMode",
+    ("LabelSelectorRequirement", "operator"): "v1.LabelSelectorOperator",
+    ("NodeSelectorRequirement", "operator"): "v1.NodeSelectorOperator",
+    ("ObjectMeta", "uid"): "types.UID",
+    ("OwnerReference", "uid"): "types.UID",
+    ("PersistentVolumeClaimSpec", "volumeMode"): "v1.PersistentVolumeMode",
+    ("PodSpec", "dnsPolicy"): "v1.DNSPolicy",
+    ("PodSpec", "preemptionPolicy"): "v1.PreemptionPolicy",
+    ("PodSpec", "restartPolicy"): "v1.RestartPolicy",
+    ("PodStatus", "phase"): "v1.PodPhase",
+    ("PriorityClass", "preemptionPolicy"): "v1.PreemptionPolicy",
+    ("Secret", "type"): "v1.SecretType",
+    ("ServicePort", "protocol"): "v1.Protocol",
+    ("ServiceSpec", "type"): "v1.ServiceType",
+    ("ServiceSpec", "sessionAffinity"): "v1.ServiceAffinity",
+    ("Taint", "effect"): "v1.TaintEffect",
+    ("Toleration", "effect"): "v1.TaintEffect",
+    ("Toleration", "operator"): "v1.TolerationOperator",
+    ("TopologySpreadConstraint", "whenUnsatisfiable"): "v1.UnsatisfiableConstraintAction",
+}
+_SCALARS = {
+    "string": "string",
+    "boolean": "bool",
+    "number": "float64",
+    "bytes": "[]uint8",
+    "time": "string",
+    "microtime": "string",
+    "duration": "string",
+    "intorstring": "int32",
+}
 
 
 def normalise(obj: Object, type_: Type, *, kind: str, version: str) -> tuple[Object, list[str]]:
@@ -60,20 +142,6 @@ def strict_error(kind: str, version: str, unknown: Sequence[str], duplicates: Se
 
 def unknown_field_warnings(unknown: Sequence[str]) -> list[str]:
     return [f'unknown field "{path}"' for path in unknown]
-
-
-_ZERO: dict[str, Callable[[], Any]] = {
-    "object": dict,
-    "string": str,
-    "duration": str,
-    "integer": int,
-    "number": int,
-    "boolean": bool,
-    "quantity": lambda: "0",
-    "bytes": str,
-    "intorstring": int,
-}
-_REWRITES: dict[str, Callable[[str], str]] = {"time": rfc3339_time, "microtime": micro_time, "bytes": base64_text}
 
 
 class _Walk:
@@ -214,78 +282,6 @@ def _json_sort(value: Any) -> str:
     if isinstance(value, int | float):
         return "number"
     return "object" if isinstance(value, dict) else "array"
-
-
-_VOLUME_SOURCE_STRUCTS = {"Volume": "VolumeSource", "PersistentVolumeSpec": "PersistentVolumeSource"}
-_OWN_FIELDS = {
-    "Volume": {"name"},
-    "PersistentVolumeSpec": {
-        "capacity",
-        "accessModes",
-        "claimRef",
-        "persistentVolumeReclaimPolicy",
-        "storageClassName",
-        "mountOptions",
-        "volumeMode",
-        "nodeAffinity",
-        "volumeAttributesClassName",
-    },
-    "EphemeralContainer": {"targetContainerName"},
-}
-_EMBEDDED_BY_FIELD = {
-    **{("Probe", handler): "ProbeHandler" for handler in ("exec", "httpGet", "tcpSocket", "grpc")},
-    **{
-        (struct, "name"): "LocalObjectReference"
-        for struct in (
-            "ConfigMapEnvSource",
-            "ConfigMapKeySelector",
-            "ConfigMapProjection",
-            "ConfigMapVolumeSource",
-            "SecretEnvSource",
-            "SecretKeySelector",
-            "SecretProjection",
-        )
-    },
-    ("IngressRule", "http"): "IngressRuleValue",
-}
-_NAMED_STRINGS = {
-    ("Container", "imagePullPolicy"): "v1.PullPolicy",
-    ("Container", "restartPolicy"): "v1.ContainerRestartPolicy",
-    ("Container", "terminationMessagePolicy"): "v1.TerminationMessagePolicy",
-    ("ContainerPort", "protocol"): "v1.Protocol",
-    ("CronJobSpec", "concurrencyPolicy"): "v1.ConcurrencyPolicy",
-    ("DeploymentStrategy", "type"): "v1.DeploymentStrategyType",
-    ("HTTPGetAction", "scheme"): "v1.URIScheme",
-    ("JobSpec", "completionMode"): "v1.CompletionMode",
-    ("LabelSelectorRequirement", "operator"): "v1.LabelSelectorOperator",
-    ("NodeSelectorRequirement", "operator"): "v1.NodeSelectorOperator",
-    ("ObjectMeta", "uid"): "types.UID",
-    ("OwnerReference", "uid"): "types.UID",
-    ("PersistentVolumeClaimSpec", "volumeMode"): "v1.PersistentVolumeMode",
-    ("PodSpec", "dnsPolicy"): "v1.DNSPolicy",
-    ("PodSpec", "preemptionPolicy"): "v1.PreemptionPolicy",
-    ("PodSpec", "restartPolicy"): "v1.RestartPolicy",
-    ("PodStatus", "phase"): "v1.PodPhase",
-    ("PriorityClass", "preemptionPolicy"): "v1.PreemptionPolicy",
-    ("Secret", "type"): "v1.SecretType",
-    ("ServicePort", "protocol"): "v1.Protocol",
-    ("ServiceSpec", "type"): "v1.ServiceType",
-    ("ServiceSpec", "sessionAffinity"): "v1.ServiceAffinity",
-    ("Taint", "effect"): "v1.TaintEffect",
-    ("Toleration", "effect"): "v1.TaintEffect",
-    ("Toleration", "operator"): "v1.TolerationOperator",
-    ("TopologySpreadConstraint", "whenUnsatisfiable"): "v1.UnsatisfiableConstraintAction",
-}
-_SCALARS = {
-    "string": "string",
-    "boolean": "bool",
-    "number": "float64",
-    "bytes": "[]uint8",
-    "time": "string",
-    "microtime": "string",
-    "duration": "string",
-    "intorstring": "int32",
-}
 
 
 def _struct_name(type_: Type) -> str:

@@ -21,6 +21,11 @@ from ghostfleet.core.patch.gotext import cannot_decode, go_quote, go_type, go_va
 from ghostfleet.core.schema import ANY, Type
 
 __all__ = ["apply_merge_patch", "apply_strategic_merge"]
+_PATCH = "$patch"
+_RETAIN = "$retainKeys"
+_DELETE_PREFIX = "$deleteFromPrimitiveList"
+_ORDER_PREFIX = "$setElementOrder"
+_ABSENT: Any = object()
 
 
 def apply_merge_patch(obj: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
@@ -67,13 +72,6 @@ def _without_nulls(value: Any) -> Any:
     if value.__class__ is list:
         return [_without_nulls(item) for item in value]
     return value
-
-
-_PATCH = "$patch"
-_RETAIN = "$retainKeys"
-_DELETE_PREFIX = "$deleteFromPrimitiveList"
-_ORDER_PREFIX = "$setElementOrder"
-_ABSENT: Any = object()
 
 
 def apply_strategic_merge(obj: dict[str, Any], patch: dict[str, Any], type: Type) -> dict[str, Any]:

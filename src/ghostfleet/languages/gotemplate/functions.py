@@ -51,6 +51,12 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "t": (Time,),
 }
 _ANNOTATIONS = {"str": "s", "int": "i", "float": "f", "bool": "b"}
+_HTML = str.maketrans({'"': "&#34;", "'": "&#39;", "&": "&amp;", "<": "&lt;", ">": "&gt;", "\0": "\ufffd"})
+_SCRIPT = {"\\": "\\\\", "'": "\\'", '"': '\\"', "<": "\\u003C", ">": "\\u003E", "&": "\\u0026", "=": "\\u003D"}
+#: YAML takes a quoted text of up to 1024 characters for a key, if need be; longer ones are left as plain text.
+_MOST_QUOTED = 900
+#: these work on no more than they name
+_LIGHT = frozenset(("index", "len", "not", "eq", "ne", "lt", "le", "gt", "ge", "Quote", "NodeConditions"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,17 +272,9 @@ def _plain(values: tuple[Any, ...]) -> str:
     return sprint(["<no value>" if value is None else value for value in values])
 
 
-_HTML = str.maketrans({'"': "&#34;", "'": "&#39;", "&": "&amp;", "<": "&lt;", ">": "&gt;", "\0": "\ufffd"})
-_SCRIPT = {"\\": "\\\\", "'": "\\'", '"': '\\"', "<": "\\u003C", ">": "\\u003E", "&": "\\u0026", "=": "\\u003D"}
-
-
 def _script(text: str) -> str:
     BUDGET.step(len(text) // 8)
     return "".join(_SCRIPT.get(one) or (one if one.isprintable() else f"\\u{ord(one):04X}") for one in text)
-
-
-#: YAML takes a quoted text of up to 1024 characters for a key, if need be; longer ones are left as plain text.
-_MOST_QUOTED = 900
 
 
 @lru_cache(maxsize=4096)
@@ -336,8 +334,6 @@ def node_conditions() -> list[dict[str, Any]]:
     ]
 
 
-#: these work on no more than they name
-_LIGHT = frozenset(("index", "len", "not", "eq", "ne", "lt", "le", "gt", "ge", "Quote", "NodeConditions"))
 BUILTINS: dict[str, Function] = {
     name: (_as_function if name in _LIGHT else charged)(name, signature, call)
     for name, signature, call in (

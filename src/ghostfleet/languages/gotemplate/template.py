@@ -44,6 +44,14 @@ __all__ = ["Template", "compile_template", "read_yaml", "render_yaml"]
 _LIBRARY: dict[str, Function] = BUILTINS | TEXTS | NUMBERS | COLLECTIONS
 _DATES = frozenset(dates(lambda: Time(0)))
 _LOGIC = ("and", "or")
+#: begins and ends every mark; a character for private use, so that a text that has it anyway is just read as it is
+_MARK = "\ue0f6"
+_MOST_SKELETONS = 256
+#: Longer texts are not kept: they would take much memory, and hardly come again.
+_LONGEST_KEPT = 16_384
+_Filling = Callable[[list[str]], Any]
+_Key = tuple[str | None, ...]
+_UNKNOWN: Any = object()
 
 
 class Template:
@@ -127,16 +135,6 @@ def _copied(value: Any) -> Any:
     return [_copied(part) for part in value] if type(value) is list else value
 
 
-#: begins and ends every mark; a character for private use, so that a text that has it anyway is just read as it is
-_MARK = "\ue0f6"
-_MOST_SKELETONS = 256
-#: Longer texts are not kept: they would take much memory, and hardly come again.
-_LONGEST_KEPT = 16_384
-
-_Filling = Callable[[list[str]], Any]
-_Key = tuple[str | None, ...]
-
-
 def read_yaml(text: str) -> Any:
     """The value of the first document, as sigs.k8s.io/yaml reads it; None if there is none. It is shared."""
     return _known(text) if len(text) <= _LONGEST_KEPT else _read(text)
@@ -172,9 +170,6 @@ def render_yaml(template: Template, data: Any, functions: Mapping[str, Callable[
     except BudgetExceeded as error:
         raise template.exceeded(error) from None
     return filling([piece.value for piece in pieces if type(piece) is Quoted])
-
-
-_UNKNOWN: Any = object()
 
 
 def _learned(key: _Key) -> _Filling | None:

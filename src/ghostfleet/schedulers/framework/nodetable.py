@@ -31,6 +31,13 @@ __all__ = ["BoolArray", "IntArray", "NodeTable"]
 
 _ZONE, _OLD_ZONE = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
 _REGION, _OLD_REGION = "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"
+IntArray = np.ndarray[Any, np.dtype[np.int64]]
+BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
+#: Columns that every table has; the last two are CPU and memory as counted in scores.
+CPU_COLUMN, MEMORY_COLUMN, STORAGE_COLUMN, PODS_COLUMN, NONZERO_CPU, NONZERO_MEMORY = range(6)
+_FIXED = (CPU, MEMORY, STORAGE, PODS, "", "")
+_FIRST_CAPACITY = 16
+_LOG_LIMIT = 1 << 17
 
 
 class NodeTree:
@@ -82,16 +89,6 @@ def _zone(labels: Mapping[str, str]) -> str:
     zone = labels[_OLD_ZONE] if _OLD_ZONE in labels else labels.get(_ZONE, "")
     region = labels[_OLD_REGION] if _OLD_REGION in labels else labels.get(_REGION, "")
     return f"{region}:\0:{zone}" if region or zone else ""
-
-
-IntArray = np.ndarray[Any, np.dtype[np.int64]]
-BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
-
-#: Columns that every table has; the last two are CPU and memory as counted in scores.
-CPU_COLUMN, MEMORY_COLUMN, STORAGE_COLUMN, PODS_COLUMN, NONZERO_CPU, NONZERO_MEMORY = range(6)
-_FIXED = (CPU, MEMORY, STORAGE, PODS, "", "")
-_FIRST_CAPACITY = 16
-_LOG_LIMIT = 1 << 17
 
 
 class LabelColumn:

@@ -44,6 +44,34 @@ CPU, MEMORY, STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
 #: What a container without a request counts as in scores (k8s.io/kubernetes pkg/scheduler/util/pod_resources.go).
 _NONZERO: ResourceList = {CPU: from_milli(100), MEMORY: from_value(200 * 1024 * 1024)}
 _NANO = 10**9
+#: The scheduler of pods that name none.
+DEFAULT_SCHEDULER = "default-scheduler"
+#: Protocol, address, port.
+HostPort = tuple[str, str, int]
+#: Fields of a spec that a plugin may be about, `hostPorts` being those of its containers; pods without any of a
+#: plugin's have nothing to do with it.
+FIELDS = (
+    "affinity",
+    "hostPorts",
+    "nodeSelector",
+    "resourceClaims",
+    "schedulingGates",
+    "topologySpreadConstraints",
+    "volumes",
+)
+_DISKS = ("gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd")
+_VOLUMES = ("persistentVolumeClaim", "ephemeral", "image", *_DISKS)
+_PLAIN = (
+    "overhead",
+    "resources",
+    "nodeSelector",
+    "affinity",
+    "tolerations",
+    "topologySpreadConstraints",
+    "priority",
+    "preemptionPolicy",
+    "resourceClaims",
+)
 
 
 class Requests(NamedTuple):
@@ -115,27 +143,6 @@ def _amount(name: str, found: ResourceList) -> int:
     """An amount in the unit the scheduler counts the resource in, rounded up."""
     quantity = found.get(name)
     return 0 if quantity is None else -(-quantity.nano // (10**6 if name == CPU else _NANO))
-
-
-#: The scheduler of pods that name none.
-DEFAULT_SCHEDULER = "default-scheduler"
-#: Protocol, address, port.
-HostPort = tuple[str, str, int]
-
-#: Fields of a spec that a plugin may be about, `hostPorts` being those of its containers; pods without any of a
-#: plugin's have nothing to do with it.
-FIELDS = (
-    "affinity",
-    "hostPorts",
-    "nodeSelector",
-    "resourceClaims",
-    "schedulingGates",
-    "topologySpreadConstraints",
-    "volumes",
-)
-
-_DISKS = ("gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd")
-_VOLUMES = ("persistentVolumeClaim", "ephemeral", "image", *_DISKS)
 
 
 class SpecInfo:
@@ -286,19 +293,6 @@ class SpecCache:
             self._by_identity.clear()
         self._by_identity[id(spec)] = (spec, info)
         return info
-
-
-_PLAIN = (
-    "overhead",
-    "resources",
-    "nodeSelector",
-    "affinity",
-    "tolerations",
-    "topologySpreadConstraints",
-    "priority",
-    "preemptionPolicy",
-    "resourceClaims",
-)
 
 
 def _key(spec: Object) -> bytes:

@@ -32,6 +32,12 @@ __all__ = ["KubeScheduler"]
 _BOUNDS = tuple(0.001 * 2**step for step in range(15))
 _QUEUES = ("active", "backoff", "gated", "unschedulable")
 _DEFAULT = "default-scheduler"
+#: Pods in one turn; then other callbacks of the clock get theirs.
+_TURN = 256
+#: What is unschedulable for so long is tried once more, and how often kube-scheduler looks whether something is
+#: (k8s.io/kubernetes pkg/scheduler/backend/queue/scheduling_queue.go).
+_FLUSH_AFTER = 300 * SECOND
+_FLUSH_EVERY = 30 * SECOND
 
 
 class _SchedulerFigures:
@@ -75,14 +81,6 @@ class _SchedulerFigures:
             if queued.place in _QUEUES:
                 counts[queued.place,] += 1
         return counts
-
-
-#: Pods in one turn; then other callbacks of the clock get theirs.
-_TURN = 256
-#: What is unschedulable for so long is tried once more, and how often kube-scheduler looks whether something is
-#: (k8s.io/kubernetes pkg/scheduler/backend/queue/scheduling_queue.go).
-_FLUSH_AFTER = 300 * SECOND
-_FLUSH_EVERY = 30 * SECOND
 
 
 class KubeScheduler(Runner):

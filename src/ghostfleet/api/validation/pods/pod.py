@@ -36,6 +36,7 @@ _MUTABLE = (
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 )
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_SYSTEM_CONDITIONS = {"PodScheduled", "Ready", "Initialized"}
 
 
 def create(errors: Errors, pod: Object) -> None:
@@ -195,9 +196,6 @@ def _only_adds(new: Object, old: Object) -> bool:
     if not any(old.get(part) for part in parts):
         return not any(new.get(part) for part in parts)
     return all((new.get(part) or [])[: len(old.get(part) or [])] == (old.get(part) or []) for part in parts)
-
-
-_SYSTEM_CONDITIONS = {"PodScheduled", "Ready", "Initialized"}
 
 
 def status(errors: Errors, new: Object, old: Object) -> None:
