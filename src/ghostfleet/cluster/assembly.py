@@ -17,12 +17,12 @@ from ghostfleet.cluster.config import KAI, ClusterConfig
 from ghostfleet.controllers import kubeflow, runai
 from ghostfleet.controllers.awaiting import Awaiting
 from ghostfleet.controllers.bootstrap import announce, bootstrap
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.definitions import DefinitionController
 from ghostfleet.controllers.events import EventExpiry, EventRecorder
 from ghostfleet.controllers.garbage import GarbageCollector
 from ghostfleet.controllers.namespaces import NamespaceController
 from ghostfleet.controllers.podgarbage import STOPPING, PodTerminator
+from ghostfleet.controllers.pods import PodCreator
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.standins import kwok_stand_in
 from ghostfleet.controllers.workloads import Workloads

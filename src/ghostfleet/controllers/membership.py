@@ -163,9 +163,8 @@ class Memberships:
 
 def _own(store: Store, pod: Object, controllers: list[Object]) -> None:
     """Give a pod this controller, and none other."""
-    metadata = pod["metadata"]
-    current = store.find("pods", metadata["namespace"], metadata["name"])
-    if current is None or current["metadata"]["uid"] != metadata["uid"]:
+    current = store.current("pods", pod)
+    if current is None:
         return
     others = [each for each in current["metadata"].get("ownerReferences") or () if not each.get("controller")]
     owned = {**current["metadata"], "ownerReferences": [*others, *controllers]}

@@ -70,21 +70,20 @@ def update_status(resource: str, obj: Object, status: Object | Callable[[Object]
 def _update_status(
     store: Store, resource: str, obj: Object, status: Object | Callable[[Object], Object]
 ) -> Object | None:
-    metadata = obj["metadata"]
-    namespace, name = metadata.get("namespace", ""), metadata["name"]
-    current = store.find(resource, namespace, name)
-    if current is None or current["metadata"]["uid"] != metadata["uid"]:
+    current = store.current(resource, obj)
+    if current is None:
         return None
-    return store.patch_status(resource, namespace, name, status(current) if callable(status) else status)
+    new = status(current) if callable(status) else status
+    return current if new == current.get("status") else store.set_status(resource, current, new)
 
 
-def delete(resource: str, namespace: str, name: str) -> Request:
-    """Delete an object, if it is still there; answers whether it was."""
-    return Request("delete", resource, _delete, resource, namespace, name)
+def delete(resource: str, namespace: str, name: str, **options: Any) -> Request:
+    """Delete an object, if it is still there, with the options of the store; answers whether it was."""
+    return Request("delete", resource, _delete, resource, namespace, name, options)
 
 
-def _delete(store: Store, resource: str, namespace: str, name: str) -> bool:
+def _delete(store: Store, resource: str, namespace: str, name: str, options: dict[str, Any]) -> bool:
     if store.find(resource, namespace, name) is None:
         return False
-    store.delete(resource, namespace, name)
+    store.delete(resource, namespace, name, **options)
     return True

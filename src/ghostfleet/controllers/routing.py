@@ -50,7 +50,15 @@ class PodRoutes:
 
     def with_volumes(self, taker: Listener) -> None:
         """Tell `taker` of pods that have volumes, when they are made and when they are gone."""
+        if not self._volume_takers:
+            self._store.listen("pods", self._look_for_volumes, status=False)
         self._volume_takers = (*self._volume_takers, taker)
+
+    def _look_for_volumes(self, change: Change) -> None:
+        pod = change.old if change.new is None else change.new if change.old is None else None
+        if pod is not None and pod["spec"].get("volumes"):
+            for taker in self._volume_takers:
+                taker(change)
 
     def adopters(self, adopter: Callable[[Object], None]) -> None:
         """Tell `adopter` of pods that belong to nobody, when they are made or lose their controller or labels."""
@@ -60,9 +68,6 @@ class PodRoutes:
         new, old = change.new, change.old
         subject = new if new is not None else old
         assert subject is not None
-        if (old is None or new is None) and subject["spec"].get("volumes"):
-            for volume_taker in self._volume_takers:
-                volume_taker(change)
         owners = subject["metadata"].get("ownerReferences")
         if old is not None and new is not None and old["metadata"].get("ownerReferences") is not owners:
             self._hand_over(old, new)

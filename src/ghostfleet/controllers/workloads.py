@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ghostfleet.api.verbs import Api
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.cronjobs import CronJobController
 from ghostfleet.controllers.daemonsets import DaemonSetController
 from ghostfleet.controllers.deployments import DeploymentController
@@ -12,6 +11,7 @@ from ghostfleet.controllers.endpoints import EndpointsController
 from ghostfleet.controllers.jobs import JobController, JobExpiry
 from ghostfleet.controllers.nodes import NodeLifecycle, TaintEviction, vouching
 from ghostfleet.controllers.podgarbage import PodGarbageCollector
+from ghostfleet.controllers.pods import PodCreator
 from ghostfleet.controllers.quotas import QuotaController
 from ghostfleet.controllers.replicasets import REPLICASETS, REPLICATION_CONTROLLERS, ReplicaController
 from ghostfleet.controllers.resourceclaims import ResourceClaimController

@@ -7,12 +7,11 @@ the old ones on as many as may have two (*maxSurge*).
 
 from __future__ import annotations
 
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.daemonsets.placement import daemon_tolerations, tied_to
 from ghostfleet.controllers.daemonsets.records import DaemonRecord
 from ghostfleet.controllers.deployments.amounts import resolve_percent
 from ghostfleet.controllers.events import EventRecorder
-from ghostfleet.controllers.pods import controller_of, is_available, owner_reference, ready_since, removal
+from ghostfleet.controllers.pods import PodCreator, controller_of, is_available, owner_reference, ready_since, removal
 from ghostfleet.controllers.repairing import wake_when_overwritten
 from ghostfleet.controllers.requests import Request, Steps, slow_start, update_status
 from ghostfleet.controllers.revisions import HASH, current_revision, revision_hash, revisions_of, trim_history

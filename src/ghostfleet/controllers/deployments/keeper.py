@@ -139,9 +139,8 @@ def _write(store: Store, deployment: Object, status: Object, revision: int | Non
 
 
 def _written(store: Reader, deployment: Object, status: Object, revision: int | None) -> Object | None:
-    metadata = deployment["metadata"]
-    current = store.find(DEPLOYMENTS, metadata["namespace"], metadata["name"])
-    if current is None or current["metadata"]["uid"] != metadata["uid"]:
+    current = store.current(DEPLOYMENTS, deployment)
+    if current is None:
         return None
     own = current["metadata"]
     if revision is not None and revision_of(current) != revision:

@@ -7,7 +7,6 @@ that fails under a policy of restarting is deleted and made anew.
 
 from __future__ import annotations
 
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.following import Followed, Key
 from ghostfleet.controllers.kubeflow.definitions import PYTORCH_JOBS
@@ -22,7 +21,7 @@ from ghostfleet.controllers.kubeflow.replicas import (
     variables_of,
 )
 from ghostfleet.controllers.kubeflow.status import JobStatus, is_finished
-from ghostfleet.controllers.pods import delete_pod, owner_reference
+from ghostfleet.controllers.pods import PodCreator, delete_pod, owner_reference
 from ghostfleet.controllers.requests import Request, Steps, create
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.workers import Workers

@@ -6,11 +6,10 @@ waits, as with a Job of Kubernetes, until the job has failed more often than its
 
 from __future__ import annotations
 
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.following import Followed, Key
 from ghostfleet.controllers.jobs.records import remaining
-from ghostfleet.controllers.pods import removal
+from ghostfleet.controllers.pods import PodCreator, removal
 from ghostfleet.controllers.requests import Request, Steps
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.runai.children import GROUP_NAME, JOB_NAME, RELEASE, group_name

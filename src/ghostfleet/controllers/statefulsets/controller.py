@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.membership import Memberships
-from ghostfleet.controllers.pods import delete_pod, is_terminal, owner_reference, ready_since
+from ghostfleet.controllers.pods import PodCreator, delete_pod, is_terminal, owner_reference, ready_since
 from ghostfleet.controllers.repairing import wake_when_overwritten
 from ghostfleet.controllers.requests import Request, Step, Steps, update_status
 from ghostfleet.controllers.revisions import current_revision, revision_template, revisions_of, trim_history
@@ -243,11 +242,9 @@ class StatefulSetController:
                 self._workers.add_after(key, wait)
 
     def _write_status(self, owner: Object, status: Object) -> Steps:
-        place = owner["metadata"]
-        found = self._store.find(STATEFULSETS, place["namespace"], place["name"])
-        if found is None or found["metadata"]["uid"] != place["uid"] or found.get("status") == status:
-            return
-        yield update_status(STATEFULSETS, owner, status)
+        found = self._store.current(STATEFULSETS, owner)
+        if found is not None and found.get("status") != status:
+            yield update_status(STATEFULSETS, owner, status)
 
     def _status(self, owner: Object, current: Object, update: Object) -> Object:
         seconds, now = owner["spec"].get("minReadySeconds", 0), self._store.clock.now()

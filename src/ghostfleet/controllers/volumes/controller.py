@@ -165,7 +165,7 @@ class VolumeController:
     def _ask_provisioner(self, store: Store, claim: Object, storage_class: Object) -> None:
         """Note on a claim who is to make its volume; the provisioner, another program, makes it in its own time."""
         provisioner = storage_class["provisioner"]
-        _write(store, CLAIMS, claim["metadata"], {}, dict.fromkeys(_PROVISIONERS, provisioner))
+        _write(store, CLAIMS, claim, {}, dict.fromkeys(_PROVISIONERS, provisioner))
         self._recorder.normal(
             claim,
             "ExternalProvisioning",
@@ -179,9 +179,9 @@ class VolumeController:
         """The provisioner has made a volume."""
         metadata = claim["metadata"]
         self._provisioning.discard(metadata["uid"])
-        current = self._store.find(CLAIMS, metadata["namespace"], metadata["name"])
+        current = store.current(CLAIMS, claim)
         name = f"pvc-{metadata['uid']}"
-        if current is None or current["metadata"]["uid"] != metadata["uid"] or self._store.find(VOLUMES, "", name):
+        if current is None or store.find(VOLUMES, "", name):
             return
         requested = ((current["spec"].get("resources") or {}).get("requests") or {}).get("storage", "0")
         spec: Object = {
@@ -261,12 +261,12 @@ class VolumeController:
 
 def _change(resource: str, obj: Object, *, spec: Object | None = None, annotations: Object | None = None) -> Request:
     """Change fields of the spec and annotations of a claim or volume, if it is still there."""
-    return Request("update", resource, _write, resource, obj["metadata"], spec or {}, annotations)
+    return Request("update", resource, _write, resource, obj, spec or {}, annotations)
 
 
-def _write(store: Store, resource: str, own: Object, spec: Object, annotations: Object | None) -> None:
-    current = store.find(resource, own.get("namespace", ""), own["name"])
-    if current is None or current["metadata"]["uid"] != own["uid"]:
+def _write(store: Store, resource: str, obj: Object, spec: Object, annotations: Object | None) -> None:
+    current = store.current(resource, obj)
+    if current is None:
         return
     metadata = current["metadata"]
     if annotations:
