@@ -30,7 +30,7 @@ _USUAL_PRIORITY = 50
 Key = tuple[str, str]
 
 
-def is_preemptible(store: Store, pod_group: Object) -> bool:
+def is_preemptible(store: Reader, pod_group: Object) -> bool:
     """Whether a pod group may be made to go for another: as it says, else by its priority."""
     spec = pod_group.get("spec") or {}
     if spec.get("preemptibility"):
@@ -38,7 +38,7 @@ def is_preemptible(store: Store, pod_group: Object) -> bool:
     return priority_of(store, pod_group) < _NON_PREEMPTIBLE
 
 
-def priority_of(store: Store, pod_group: Object) -> int:
+def priority_of(store: Reader, pod_group: Object) -> int:
     """The priority of a pod group: of its class, else of the default one, else KAI's own."""
     spec = pod_group.get("spec") or {}
     found = store.find(_CLASSES, "", spec.get("priorityClassName", ""))
