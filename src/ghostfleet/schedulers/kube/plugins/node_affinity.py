@@ -10,7 +10,6 @@ from ghostfleet.schedulers.framework.nodematcher import NodeMatcher, node_names
 from ghostfleet.schedulers.framework.nodetable import BoolArray, IntArray
 from ghostfleet.schedulers.framework.plugin import Filter, Objection, Plugin, Rejected, Score, Slots
 from ghostfleet.schedulers.framework.podinfo import PodInfo, SpecInfo
-from ghostfleet.schedulers.framework.snapshot import Snapshot
 from ghostfleet.schedulers.kube.plugins.normalising import as_share
 
 __all__ = ["NodeAffinity"]
@@ -25,11 +24,6 @@ class NodeAffinity(Plugin):
     name = "NodeAffinity"
     weight = 2
     fields = frozenset(("affinity", "nodeSelector"))
-
-    def __init__(self, snapshot: Snapshot, arguments: Any = None) -> None:
-        super().__init__(snapshot, arguments)
-        if arguments:
-            self.fields = frozenset()
 
     @classmethod
     def read_arguments(cls, path: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
