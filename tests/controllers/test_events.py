@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ghostfleet.controllers.events import EventRecorder
+from ghostfleet.core.latency import Client
 from ghostfleet.core.ratelimit import TokenBucket
 
 
@@ -63,7 +64,7 @@ def test_events_of_several_recorders_at_one_moment_do_not_collide(told):
 
 
 def test_with_a_limited_client_events_wait_for_their_turn(told):
-    recorder = EventRecorder(told.store, "tester", told.profile, TokenBucket(1, 2))
+    recorder = EventRecorder(told.store, "tester", told.profile, Client(TokenBucket(1, 2)))
     node = told.get("nodes", "n0")
     for number in range(5):
         recorder.normal(node, f"Reason{number}", "message")
