@@ -17,15 +17,14 @@ from ghostfleet.cluster.config import KAI, ClusterConfig
 from ghostfleet.controllers import kubeflow, runai
 from ghostfleet.controllers.awaiting import Awaiting
 from ghostfleet.controllers.bootstrap import announce, bootstrap
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.definitions import DefinitionController
-from ghostfleet.controllers.eventexpiry import EventExpiry
-from ghostfleet.controllers.events import EventRecorder
+from ghostfleet.controllers.events import EventExpiry, EventRecorder
 from ghostfleet.controllers.garbage import GarbageCollector
 from ghostfleet.controllers.namespaces import NamespaceController
+from ghostfleet.controllers.podgarbage import STOPPING, PodTerminator
+from ghostfleet.controllers.pods import PodCreator
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.standins import kwok_stand_in
-from ghostfleet.controllers.termination import STOPPING, PodTerminator
 from ghostfleet.controllers.workloads import Workloads
 from ghostfleet.core.bucket import index_by_label, index_by_node
 from ghostfleet.core.changes import Object

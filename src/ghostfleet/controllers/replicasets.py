@@ -9,10 +9,10 @@ from __future__ import annotations
 from math import log2
 from typing import NamedTuple
 
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.membership import Members, Memberships
 from ghostfleet.controllers.pods import (
+    PodCreator,
     condition_of,
     controller_of,
     is_available,

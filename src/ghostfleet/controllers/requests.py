@@ -14,7 +14,7 @@ from typing import Any
 from ghostfleet.core.changes import Object
 from ghostfleet.core.store import Store
 
-__all__ = ["Request", "Step", "Steps", "delete", "slow_start", "update_status"]
+__all__ = ["Request", "Step", "Steps", "create", "delete", "slow_start", "unwritten", "update_status"]
 
 
 class Request:
@@ -34,9 +34,18 @@ class Request:
 
 
 #: A request, or several that are made at the same time; their answers are a list.
-Step = Request | list[Request] | int
+Step = Request | list[Request]
 #: A sync in progress.
 Steps = Generator[Step, Any, None]
+
+
+def unwritten(verb: str, resource: str) -> Request:
+    """A request that is only waited for: what it would write is written with the next one."""
+    return Request(verb, resource, _do_nothing)
+
+
+def _do_nothing(_store: Store) -> None:
+    """Another request writes it."""
 
 
 def slow_start(requests: list[Request], first: int) -> Steps:
@@ -48,28 +57,33 @@ def slow_start(requests: list[Request], first: int) -> Steps:
         first *= 2
 
 
-def update_status(resource: str, obj: Object, status: Object) -> Request:
-    """Give an object, if it is still there, another status; answers whether it is."""
+def create(resource: str, obj: Object) -> Request:
+    """Create an object; answers it as it is stored."""
+    return Request("create", resource, Store.create, resource, obj)
+
+
+def update_status(resource: str, obj: Object, status: Object | Callable[[Object], Object]) -> Request:
+    """Give an object another status, or what a function makes of the object as it is then; answers it, None if gone."""
     return Request("update", f"{resource}/status", _update_status, resource, obj, status)
 
 
-def _update_status(store: Store, resource: str, obj: Object, status: Object) -> bool:
-    metadata = obj["metadata"]
-    namespace, name = metadata.get("namespace", ""), metadata["name"]
-    current = store.find(resource, namespace, name)
-    if current is None or current["metadata"]["uid"] != metadata["uid"]:
-        return False
-    store.patch_status(resource, namespace, name, status)
-    return True
+def _update_status(
+    store: Store, resource: str, obj: Object, status: Object | Callable[[Object], Object]
+) -> Object | None:
+    current = store.current(resource, obj)
+    if current is None:
+        return None
+    new = status(current) if callable(status) else status
+    return current if new == current.get("status") else store.set_status(resource, current, new)
 
 
-def delete(resource: str, namespace: str, name: str) -> Request:
-    """Delete an object, if it is still there; answers whether it was."""
-    return Request("delete", resource, _delete, resource, namespace, name)
+def delete(resource: str, namespace: str, name: str, **options: Any) -> Request:
+    """Delete an object, if it is still there, with the options of the store; answers whether it was."""
+    return Request("delete", resource, _delete, resource, namespace, name, options)
 
 
-def _delete(store: Store, resource: str, namespace: str, name: str) -> bool:
+def _delete(store: Store, resource: str, namespace: str, name: str, options: dict[str, Any]) -> bool:
     if store.find(resource, namespace, name) is None:
         return False
-    store.delete(resource, namespace, name)
+    store.delete(resource, namespace, name, **options)
     return True

@@ -11,7 +11,7 @@ error is tried again, later each time.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
 from ghostfleet.controllers.queue import tell_of_queue
@@ -22,30 +22,15 @@ from ghostfleet.core.latency import Client
 from ghostfleet.core.ratelimit import ItemLimiter, controller_limiter
 from ghostfleet.core.store import Store
 
-__all__ = ["Steps", "Workers", "together"]
+__all__ = ["Workers"]
 
 Key = TypeVar("Key", bound=Hashable)
-
-
-def together(count: int) -> Iterator[int]:
-    """What to yield before each of `count` requests that are made at the same time."""
-    if count:
-        yield count
-        for _ in range(count - 1):
-            yield 0
-
-
-def _do_nothing(_store: Store) -> None:
-    """What comes after a bare number is done by the sync itself."""
-
-
-_NOTHING = Request("", "", _do_nothing)
 
 
 class _Sync:
     """A sync in progress: the requests that it makes now, and how those ended that were made."""
 
-    __slots__ = ("_answers", "_client", "_failure", "_requests", "_single", "_steps", "_turns", "_turns_left")
+    __slots__ = ("_answers", "_client", "_failure", "_requests", "_single", "_steps", "_turns")
 
     def __init__(self, steps: Steps | None, client: Client | None) -> None:
         self._steps = steps
@@ -56,7 +41,6 @@ class _Sync:
         self._turns: list[int] = []
         self._answers: list[Any] = [None]
         self._failure: ApiError | None = None
-        self._turns_left: deque[int] = deque()
 
     def go_on(self, store: Store, now: int) -> int:
         """Go on until the sync ends, or has to wait; until when, or 0."""
@@ -92,12 +76,6 @@ class _Sync:
         return steps.send(self._answers[0] if self._single else self._answers)
 
     def _take(self, step: Step, now: int) -> None:
-        if isinstance(step, int):
-            self._single, self._requests, self._answers = True, [_NOTHING], []
-            if self._client is not None:
-                self._turns_left.extend(now + self._client.reserve(now) for _ in range(step))
-                self._turns = [self._turns_left.popleft()]
-            return
         self._single = isinstance(step, Request)
         self._requests = [step] if isinstance(step, Request) else step
         self._answers = []

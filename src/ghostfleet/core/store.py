@@ -76,6 +76,12 @@ class Reader:
         space = bucket.spaces.get(namespace)
         return space.get(name) if space is not None else None
 
+    def current(self, resource: str, obj: Object) -> Object | None:
+        """An object as it is stored now; None when it is gone, though another may have its name."""
+        metadata = obj["metadata"]
+        found = self.find(resource, metadata.get("namespace", ""), metadata["name"])
+        return found if found is not None and found["metadata"]["uid"] == metadata["uid"] else None
+
     def is_current(self, resource: str, namespace: str, name: str, obj: Object) -> bool:
         """Whether this is the object as it is stored now."""
         return self.find(resource, namespace, name) is obj

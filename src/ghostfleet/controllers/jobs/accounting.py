@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from ghostfleet.controllers.events import EventRecorder
-from ghostfleet.controllers.jobs.ending import COMPLETED, Ending
 from ghostfleet.controllers.jobs.indexes import index_of, intervals, intervals_text, parse_intervals, total
 from ghostfleet.controllers.jobs.limits import JobLimits
 from ghostfleet.controllers.jobs.podmanagement import release
 from ghostfleet.controllers.jobs.policies import judge_failure
 from ghostfleet.controllers.jobs.records import JOBS, condition_status
-from ghostfleet.controllers.jobs.synccontext import SyncContext
+from ghostfleet.controllers.jobs.synccontext import COMPLETED, Ending, SyncContext
 from ghostfleet.controllers.pods import is_terminal, with_condition
 from ghostfleet.controllers.requests import Request, Steps, update_status
 from ghostfleet.core.changes import Object

@@ -9,16 +9,14 @@ nobody will count them, so the finalizer just goes.
 
 from __future__ import annotations
 
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.jobs.accounting import Accounting
-from ghostfleet.controllers.jobs.ending import COMPLETED, deadline_in, decide_ending, is_complete
 from ghostfleet.controllers.jobs.limits import job_limits
 from ghostfleet.controllers.jobs.podmanagement import PodManager, release
 from ghostfleet.controllers.jobs.records import FINALIZER, JOBS, JobRecord, is_finished
 from ghostfleet.controllers.jobs.shortcut import Shortcut
-from ghostfleet.controllers.jobs.synccontext import SyncContext
-from ghostfleet.controllers.pods import controller_of, removal
+from ghostfleet.controllers.jobs.synccontext import COMPLETED, SyncContext, deadline_in, decide_ending, is_complete
+from ghostfleet.controllers.pods import PodCreator, controller_of, removal
 from ghostfleet.controllers.repairing import is_overwritten
 from ghostfleet.controllers.requests import Request, Steps
 from ghostfleet.controllers.routing import PodRoutes

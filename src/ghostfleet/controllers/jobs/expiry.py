@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ghostfleet.api.deleting import FOREGROUND_FINALIZER
 from ghostfleet.controllers.jobs.records import JOBS, is_finished
-from ghostfleet.controllers.requests import Request, Steps
+from ghostfleet.controllers.requests import Steps, delete
 from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND
@@ -58,9 +58,4 @@ class JobExpiry:
             self._workers.add_after(key, left)
             return
         if "deletionTimestamp" not in job["metadata"]:
-            yield Request("delete", JOBS, _delete, job)
-
-
-def _delete(store: Store, job: Object) -> None:
-    metadata = job["metadata"]
-    store.delete(JOBS, metadata["namespace"], metadata["name"], uid=metadata["uid"], finalizer=FOREGROUND_FINALIZER)
+            yield delete(JOBS, *key, uid=job["metadata"]["uid"], finalizer=FOREGROUND_FINALIZER)

@@ -7,15 +7,20 @@ tried a thousand times, and not before the back-off after the last failure is ov
 
 from __future__ import annotations
 
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.events import EventRecorder
-from ghostfleet.controllers.jobs.backoff import FAILURE_COUNT, IGNORED_COUNT, failure_count, finished_at, remaining
 from ghostfleet.controllers.jobs.indexes import INDEX, index_of, intervals, pending
 from ghostfleet.controllers.jobs.limits import JobLimits
 from ghostfleet.controllers.jobs.policies import judge_failure
-from ghostfleet.controllers.jobs.records import FINALIZER
+from ghostfleet.controllers.jobs.records import (
+    FAILURE_COUNT,
+    FINALIZER,
+    IGNORED_COUNT,
+    failure_count,
+    finished_at,
+    remaining,
+)
 from ghostfleet.controllers.jobs.synccontext import SyncContext
-from ghostfleet.controllers.pods import deletion_order, owner_reference, removal
+from ghostfleet.controllers.pods import PodCreator, deletion_order, owner_reference, removal
 from ghostfleet.controllers.requests import Request, Steps, slow_start
 from ghostfleet.core.changes import Object
 from ghostfleet.core.store import Store
@@ -218,12 +223,9 @@ def _failure_counts(policy: Object | None, replaced: Object | None) -> dict[str,
 
 def release(store: Store, pod: Object) -> None:
     """Take the tracking finalizer off a pod, if it is there and has it."""
-    metadata = pod["metadata"]
-    current = store.find("pods", metadata["namespace"], metadata["name"])
-    if current is None or current["metadata"]["uid"] != metadata["uid"]:
-        return
-    held = current["metadata"].get("finalizers", ())
-    if FINALIZER not in held:
+    current = store.current("pods", pod)
+    held = current["metadata"].get("finalizers", ()) if current is not None else ()
+    if current is None or FINALIZER not in held:
         return
     left = dict(current["metadata"])
     if len(held) == 1:

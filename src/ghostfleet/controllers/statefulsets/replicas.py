@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from ghostfleet.api.defaults import apply_defaults, prepare_for_create
 from ghostfleet.api.quotas import charge_quotas
-from ghostfleet.controllers.creation import PodCreator
-from ghostfleet.controllers.pods import is_available, is_ready, owner_reference
+from ghostfleet.controllers.pods import PodCreator, is_available, is_ready, owner_reference
 from ghostfleet.controllers.revisions import HASH
 from ghostfleet.controllers.volumes.protection import CLAIM_PROTECTION
 from ghostfleet.core.changes import Object
