@@ -64,8 +64,8 @@ class Cluster:
         self.made = config.written()
         #: How long each limit of the modelled components held something up.
         self.meters = Meters()
-        self._profile = load_profile(config.profile).metered(self.meters)
         self.streams = Streams(seed)
+        self._profile = load_profile(config.profile).metered(self.meters, self.streams)
         self.registry = load_registry()
         self.store = Store(self.clock, self.streams, history=history)
         self.store.register("pods", {"node": index_by_node(), "job": index_by_label("batch.kubernetes.io/job-name")})
@@ -125,7 +125,8 @@ class Cluster:
         # Tests of dispatchers keep room occupied with Jobs that never end.
         usual: Commands = "endless" if self.config.dispatcher else "ignored"
         settings = StageSettings(commands=cast(Commands, self.config.commands) or usual)
-        fleet = Fleet(self.api, self.streams, self.config.stages, settings, recorder)
+        client = self._profile.api_client("kwok")
+        fleet = Fleet(self.api, self.streams, self.config.stages, settings, recorder, client)
         self.meters.add(fleet.controller.contention)
         return fleet
 
@@ -225,7 +226,7 @@ class Cluster:
             return None
         from ghostfleet.dispatchers.mcad.profiles import load_dispatcher_profile
 
-        return load_dispatcher_profile(self.config.dispatcher).metered(self.meters)
+        return load_dispatcher_profile(self.config.dispatcher).metered(self.meters, self.streams)
 
     def _make_dispatcher(self) -> Mcad | None:
         profile = self._dispatcher_profile()

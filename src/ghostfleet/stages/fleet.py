@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ghostfleet.api.verbs import Api
 from ghostfleet.core.clock import VirtualClock
+from ghostfleet.core.latency import Client
 from ghostfleet.core.randomness import Streams
 from ghostfleet.stages.applied import AppliedStages
 from ghostfleet.stages.behaviour import Behaviour
@@ -47,6 +48,7 @@ class Fleet:
         stages: StageSet | str | Path | Iterable[str | Path] = "fast",
         settings: StageSettings | None = None,
         recorder: EventSink | None = None,
+        client: Client | None = None,
     ) -> None:
         self.settings = settings = settings or StageSettings()
         #: what went wrong, or may surprise, each once
@@ -65,7 +67,7 @@ class Fleet:
         Readiness(store, self._pods.may_play)
         runner = StageRunner(api, funcmap, recorder)
         rng = streams.stream("stages")
-        self.controller = StageController(api, runner, rng, self._warn, reevaluate=settings.reevaluate)
+        self.controller = StageController(api, runner, rng, self._warn, reevaluate=settings.reevaluate, client=client)
         self._nodes.controller = self.controller
         self.controller.set_rules("v1", "Node", self._nodes)
         self.controller.set_rules("v1", "Pod", self._pods)

@@ -40,7 +40,7 @@ class CronJobController:
     """Runs the CronJobs of one store."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
-        client = profile.limiter("kube-controller-manager", "CronJob controller")
+        client = profile.api_client("kube-controller-manager", "CronJob controller")
         self._store: Reader = store
         self._delay = profile.duration("cronjob.delay")
         self._recorder = EventRecorder(store, "cronjob-controller", profile, client)

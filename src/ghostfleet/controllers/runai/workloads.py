@@ -61,7 +61,7 @@ class WorkloadController:
     """Turns the workloads of one store into jobs."""
 
     def __init__(self, store: Store, templates: PodTemplates, profile: Profile) -> None:
-        client = profile.limiter("runai-workload-controller", "Run:ai workload controller")
+        client = profile.api_client("runai-workload-controller", "Run:ai workload controller")
         self._store: Reader = store
         self._recorder = EventRecorder(store, "workload-controller", profile, client)
         self._template_caches = {

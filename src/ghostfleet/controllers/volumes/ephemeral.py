@@ -27,7 +27,7 @@ class EphemeralVolumeController:
     """Makes the claims of pods of one store."""
 
     def __init__(self, store: Store, routes: PodRoutes, profile: Profile) -> None:
-        client = profile.limiter("kube-controller-manager", "Ephemeral volume controller")
+        client = profile.api_client("kube-controller-manager", "Ephemeral volume controller")
         self._store: Reader = store
         self._recorder = EventRecorder(store, "ephemeral_volume", profile, client)
         count = profile.number("ephemeral-volume.workers")

@@ -62,10 +62,11 @@ FIGURES = (
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What one test with so many Jobs came to: seconds by the key of their figure."""
+    """What one test with so many Jobs on so many nodes came to: seconds by the key of their figure."""
 
     test: str
     jobs: int
+    nodes: int
     seconds: Mapping[str, float]
 
 

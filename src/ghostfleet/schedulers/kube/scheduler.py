@@ -176,7 +176,7 @@ class KubeScheduler(Runner):
             snapshot.assume(pod, result.node, cycle.info)
             placements.append((pod, cycle, result.node, cycle.reserve(pod, result.node)))
             result = None
-        self.writer.bind(placements)
+        self.writer.bind(placements, self.cycle_cost())
         return len(placements), result
 
     def _cycle_state(self, pod: Object) -> CycleState | None:
