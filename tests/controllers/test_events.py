@@ -6,6 +6,7 @@ import pytest
 
 from ghostfleet.cluster import BARE, Cluster
 from ghostfleet.controllers.events import EventExpiry, EventRecorder
+from ghostfleet.core.latency import Client
 from ghostfleet.core.ratelimit import TokenBucket
 
 
@@ -64,7 +65,7 @@ def test_events_of_several_recorders_at_one_moment_do_not_collide(told):
 
 
 def test_with_a_limited_client_events_wait_for_their_turn(told):
-    recorder = EventRecorder(told.store, "tester", told.profile, TokenBucket(1, 2))
+    recorder = EventRecorder(told.store, "tester", told.profile, Client(TokenBucket(1, 2)))
     node = told.get("nodes", "n0")
     for number in range(5):
         recorder.normal(node, f"Reason{number}", "message")

@@ -6,6 +6,7 @@ from ghostfleet.controllers.requests import Request, slow_start
 from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.clock import SECOND, VirtualClock
 from ghostfleet.core.errors import ApiError, not_found
+from ghostfleet.core.latency import Client
 from ghostfleet.core.ratelimit import ItemExponentialBackoff, TokenBucket
 from ghostfleet.core.store import Store
 
@@ -63,7 +64,7 @@ def test_a_limited_client_spaces_requests_out_and_workers_share_it():
         for _ in range(2):
             yield done.timed(key)
 
-    workers = Workers(done.store, sync, count=2, client=TokenBucket(1, 2))
+    workers = Workers(done.store, sync, count=2, client=Client(TokenBucket(1, 2)))
     for key in "abc":
         workers.add(key)
     done.clock.run()
@@ -76,7 +77,7 @@ def test_requests_made_together_take_their_turns_at_once():
     def sync(key):
         yield [done.timed(key)] * (3 if key == "many" else 1)
 
-    workers = Workers(done.store, sync, count=2, client=TokenBucket(1, 1))
+    workers = Workers(done.store, sync, count=2, client=Client(TokenBucket(1, 1)))
     workers.add("many")
     workers.add("one")
     done.clock.run()
@@ -84,7 +85,7 @@ def test_requests_made_together_take_their_turns_at_once():
 
 
 def test_a_sync_gets_what_its_requests_answer_limited_or_not():
-    for client in (None, TokenBucket(1, 1)):
+    for client in (None, Client(TokenBucket(1, 1))):
         done, answers = Done(), []
 
         def sync(key, done=done, answers=answers):
@@ -98,7 +99,7 @@ def test_a_sync_gets_what_its_requests_answer_limited_or_not():
 
 
 def test_a_request_that_fails_fails_in_the_sync_once_all_beside_it_were_made():
-    for client in (None, TokenBucket(1, 1)):
+    for client in (None, Client(TokenBucket(1, 1))):
         done, caught = Done(), []
 
         def sync(key, done=done, caught=caught):
@@ -138,7 +139,7 @@ def test_a_key_added_while_it_is_worked_on_is_worked_on_again_afterwards():
         yield done.request("first")
         yield done.request("second")
 
-    workers = Workers(done.store, sync, count=5, client=TokenBucket(1, 1))
+    workers = Workers(done.store, sync, count=5, client=Client(TokenBucket(1, 1)))
     workers.add("a")
     done.clock.advance(SECOND // 2)
     workers.add("a")

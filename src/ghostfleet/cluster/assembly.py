@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from ghostfleet.api.builtin import load_registry
-from ghostfleet.api.conversion import storage_key
-from ghostfleet.api.defaults import apply_defaults, prepare_for_create
+from ghostfleet.api.kinds import storage_key
 from ghostfleet.api.podclaims import CLASSES, SLICES
+from ghostfleet.api.strategy import apply_defaults, prepare_for_create
 from ghostfleet.api.verbs import Api
 from ghostfleet.cluster.config import KAI, ClusterConfig
 from ghostfleet.controllers import kubeflow, runai
@@ -31,7 +31,7 @@ from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import Clock, VirtualClock
 from ghostfleet.core.profile import Profile, load_profile
 from ghostfleet.core.randomness import Streams
-from ghostfleet.core.saturation import Meters
+from ghostfleet.core.ratelimit import Meters
 from ghostfleet.core.store import Store
 from ghostfleet.stages.catalogue import stage_definition
 from ghostfleet.stages.commands import Commands
@@ -64,8 +64,8 @@ class Cluster:
         self.made = config.written()
         #: How long each limit of the modelled components held something up.
         self.meters = Meters()
-        self._profile = load_profile(config.profile).metered(self.meters)
         self.streams = Streams(seed)
+        self._profile = load_profile(config.profile).metered(self.meters, self.streams)
         self.registry = load_registry()
         self.store = Store(self.clock, self.streams, history=history)
         self.store.register("pods", {"node": index_by_node(), "job": index_by_label("batch.kubernetes.io/job-name")})
@@ -125,7 +125,8 @@ class Cluster:
         # Tests of dispatchers keep room occupied with Jobs that never end.
         usual: Commands = "endless" if self.config.dispatcher else "ignored"
         settings = StageSettings(commands=cast(Commands, self.config.commands) or usual)
-        fleet = Fleet(self.api, self.streams, self.config.stages, settings, recorder)
+        client = self._profile.api_client("kwok")
+        fleet = Fleet(self.api, self.streams, self.config.stages, settings, recorder, client)
         self.meters.add(fleet.controller.contention)
         return fleet
 
@@ -225,7 +226,7 @@ class Cluster:
             return None
         from ghostfleet.dispatchers.mcad.profiles import load_dispatcher_profile
 
-        return load_dispatcher_profile(self.config.dispatcher).metered(self.meters)
+        return load_dispatcher_profile(self.config.dispatcher).metered(self.meters, self.streams)
 
     def _make_dispatcher(self) -> Mcad | None:
         profile = self._dispatcher_profile()

@@ -42,7 +42,7 @@ class DisruptionController:
             store,
             self._sync,
             count=profile.number("disruption.workers"),
-            client=profile.limiter("kube-controller-manager", "Disruption controller"),
+            client=profile.api_client("kube-controller-manager", "Disruption controller"),
         )
         #: Selectors of budgets by namespace and name, and the pods they select.
         self._budgets: dict[str, dict[str, LabelSelector]] = {}

@@ -37,7 +37,7 @@ class EndpointsController:
             store,
             self._sync,
             count=profile.number("endpoints.workers"),
-            client=profile.limiter("kube-controller-manager", "Endpoints controller"),
+            client=profile.api_client("kube-controller-manager", "Endpoints controller"),
         )
         #: Selectors of services by namespace, and the pods they select.
         self._services: dict[str, SelectorIndex] = {}

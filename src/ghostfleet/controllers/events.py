@@ -1,9 +1,10 @@
 """Events: what controllers tell about the objects they work on, for an hour.
 
 A *recorder* writes events as client-go's does. The same event told again raises the count of the first one. Many
-*similar* events, which differ in their message only, are told as one from the tenth on, and an object that has too
-much told about it is no longer reported on for a while. Where the client has a rate limit, events wait in line for
-their turn behind the controller's own requests. A profile may leave out events of the type Normal.
+*similar* events, which differ in their message only, are told as one from the tenth on, and an object that has too much
+told about it is no longer reported on for a while. Where the client has a rate limit or a latency, events are sent one
+after the other, and wait in line for their turn behind the controller's own requests. A profile may leave out events of
+the type Normal.
 
 Events *expire* an hour after they were written last, as etcd's leases have it in a real cluster. Besides there is a
 bound to how many are kept, which a real cluster lacks: past it the oldest go early, so that a cluster in which
@@ -18,8 +19,8 @@ from typing import NamedTuple
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND, Handle
 from ghostfleet.core.errors import ApiError
+from ghostfleet.core.latency import Client
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.ratelimit import TokenBucket
 from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import rfc3339
 
@@ -69,7 +70,7 @@ class _Subject:
 class EventRecorder:
     """Writes the events of one component."""
 
-    def __init__(self, store: Store, component: str, profile: Profile, client: TokenBucket | None = None) -> None:
+    def __init__(self, store: Store, component: str, profile: Profile, client: Client | None = None) -> None:
         self._store = store
         self._component = component
         self._source = {"component": component}
@@ -110,7 +111,8 @@ class EventRecorder:
             now = self._store.clock.now()
             subject = self._subject(event, now)
             if subject is not None:
-                self._store.clock.call_later(self._client.reserve(now), self._take_turn, subject, event)
+                delay = self._client.reserve(now) + self._client.latency("create", "events")
+                self._store.clock.call_later(delay, self._take_turn, subject, event)
                 return
         self._busy = False
 

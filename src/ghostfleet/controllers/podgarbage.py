@@ -47,7 +47,7 @@ class PodGarbageCollector:
             store,
             self._collect,
             count=1,
-            client=profile.limiter("kube-controller-manager", "Pod garbage collector"),
+            client=profile.api_client("kube-controller-manager", "Pod garbage collector"),
         )
         for pod in store.list("pods"):
             self._consider(pod["metadata"]["namespace"], pod["metadata"]["name"], None, pod)

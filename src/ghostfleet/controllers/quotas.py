@@ -35,7 +35,7 @@ class QuotaController:
             store,
             self._sync,
             count=profile.number("quota.workers"),
-            client=profile.limiter("kube-controller-manager", "Quota controller"),
+            client=profile.api_client("kube-controller-manager", "Quota controller"),
         )
         #: What is used of each quota, by namespace and name.
         self._used: dict[str, dict[str, ResourceList]] = {}

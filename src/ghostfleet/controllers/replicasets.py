@@ -75,7 +75,7 @@ class ReplicaController:
         self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile, resource: str = REPLICASETS
     ) -> None:
         kind = _KINDS[resource]
-        client = profile.limiter("kube-controller-manager", f"{kind.kind} controller")
+        client = profile.api_client("kube-controller-manager", f"{kind.kind} controller")
         self._store: Reader = store
         self._creator = creator
         self._resource = resource

@@ -2,9 +2,10 @@
 
 A controller's work on one key is a *sync*, a generator that yields each *request* it makes (`controllers/requests.py`),
 or a list of those that it makes at the same time. Where the client has a rate limit, the worker waits for the request's
-token first, and meanwhile others work; where it has none, a sync runs through at once. Each of several requests has its
-own token, and all are made, also when one fails. A key is never worked on twice at a time: one that is added meanwhile
-is worked on again afterwards. A sync that ends in an API error is tried again, later each time.
+token first, then for as long as the request takes, and meanwhile others work; where there is no client to wait for, a
+sync runs through at once. Each of several requests has its own token, and all are made, also when one fails. A key is
+never worked on twice at a time: one that is added meanwhile is worked on again afterwards. A sync that ends in an API
+error is tried again, later each time.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from ghostfleet.controllers.queue import tell_of_queue
 from ghostfleet.controllers.requests import Request, Step, Steps
 from ghostfleet.core.clock import Handle
 from ghostfleet.core.errors import ApiError
-from ghostfleet.core.ratelimit import ItemLimiter, TokenBucket, controller_limiter
+from ghostfleet.core.latency import Client
+from ghostfleet.core.ratelimit import ItemLimiter, controller_limiter
 from ghostfleet.core.store import Store
 
 __all__ = ["Workers"]
@@ -30,12 +32,12 @@ class _Sync:
 
     __slots__ = ("_answers", "_client", "_failure", "_requests", "_single", "_steps", "_turns")
 
-    def __init__(self, steps: Steps | None, client: TokenBucket | None) -> None:
+    def __init__(self, steps: Steps | None, client: Client | None) -> None:
         self._steps = steps
         self._client = client
         self._single = True
         self._requests: list[Request] = []
-        #: When each request may be made; unused when nothing waits.
+        #: When each request is made; unused when nothing waits.
         self._turns: list[int] = []
         self._answers: list[Any] = [None]
         self._failure: ApiError | None = None
@@ -77,8 +79,11 @@ class _Sync:
         self._single = isinstance(step, Request)
         self._requests = [step] if isinstance(step, Request) else step
         self._answers = []
-        if self._client is not None:
-            self._turns = [now + self._client.reserve(now) for _ in self._requests]
+        client = self._client
+        if client is not None:
+            self._turns = [
+                now + client.reserve(now) + client.latency(each.verb, each.resource) for each in self._requests
+            ]
 
 
 class Workers(Generic[Key]):
@@ -90,7 +95,7 @@ class Workers(Generic[Key]):
         sync: Callable[[Key], Steps | None],
         *,
         count: int = 0,
-        client: TokenBucket | None = None,
+        client: Client | None = None,
         retry: ItemLimiter | None = None,
     ) -> None:
         self._store = store
@@ -113,8 +118,13 @@ class Workers(Generic[Key]):
     def __len__(self) -> int:
         return len(self._queued) + len(self._later) + len(self._busy)
 
-    def add(self, key: Key) -> None:
-        """Work on `key` as soon as whatever runs now has ended."""
+    def add(self, key: Key, *, told: bool = False) -> None:
+        """Work on `key` as soon as whatever runs now has ended; what happens now has to be told first."""
+        if self._client is not None and not told:
+            delay = self._client.informer_delay()
+            if delay:
+                self._clock.call_later(delay, self._told, key)
+                return
         if key in self._busy:
             self._again.add(key)
         elif key not in self._queued:
@@ -136,9 +146,12 @@ class Workers(Generic[Key]):
             waiting.cancel()
         self._later[key] = self._clock.call_at(when, self._due, key)
 
+    def _told(self, key: Key) -> None:
+        self.add(key, told=True)
+
     def _due(self, key: Key) -> None:
         del self._later[key]
-        self.add(key)
+        self.add(key, told=True)
 
     def _wake(self) -> None:
         if self._handle is None and (not self._count or len(self._busy) < self._count):
@@ -208,6 +221,6 @@ class Workers(Generic[Key]):
         self._busy.discard(key)
         if key in self._again:
             self._again.discard(key)
-            self.add(key)
+            self.add(key, told=True)
         elif self._queue:
             self._wake()

@@ -10,8 +10,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from ghostfleet.api.defaults import apply_defaults, finish_create, prepare_for_create
 from ghostfleet.api.quotas import charge_quotas
+from ghostfleet.api.strategy import apply_defaults, finish_create, prepare_for_create
 from ghostfleet.controllers.cronjobs.schedule import CronSchedule, parse_schedule
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.jobs.records import JOBS, condition_status, is_finished
@@ -40,7 +40,7 @@ class CronJobController:
     """Runs the CronJobs of one store."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
-        client = profile.limiter("kube-controller-manager", "CronJob controller")
+        client = profile.api_client("kube-controller-manager", "CronJob controller")
         self._store: Reader = store
         self._delay = profile.duration("cronjob.delay")
         self._recorder = EventRecorder(store, "cronjob-controller", profile, client)

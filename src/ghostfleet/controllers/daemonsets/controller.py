@@ -36,7 +36,7 @@ class DaemonSetController:
     """Keeps the DaemonSets of one store."""
 
     def __init__(self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile) -> None:
-        client = profile.limiter("kube-controller-manager", "DaemonSet controller")
+        client = profile.api_client("kube-controller-manager", "DaemonSet controller")
         self._store: Reader = store
         self._creator = creator
         self._recorder = EventRecorder(store, "daemonset-controller", profile, client)

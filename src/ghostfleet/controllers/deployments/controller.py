@@ -48,7 +48,7 @@ class DeploymentController:
     """Rolls the Deployments of one store out."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
-        client = profile.limiter("kube-controller-manager", "Deployment controller")
+        client = profile.api_client("kube-controller-manager", "Deployment controller")
         self._store: Reader = store
         self._keeper = SetKeeper(store, EventRecorder(store, "deployment-controller", profile, client))
         self._workers: Workers[Key] = Workers(

@@ -38,7 +38,7 @@ class JobController:
     """Runs the Jobs of one store."""
 
     def __init__(self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile) -> None:
-        client = profile.limiter("kube-controller-manager", "Job controller")
+        client = profile.api_client("kube-controller-manager", "Job controller")
         self._store: Reader = store
         self._creator = creator
         self._limits = job_limits(profile)

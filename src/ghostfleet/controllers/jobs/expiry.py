@@ -24,7 +24,7 @@ class JobExpiry:
             store,
             self._sync,
             count=profile.number("job-expiry.workers"),
-            client=profile.limiter("kube-controller-manager", "Job expiry controller"),
+            client=profile.api_client("kube-controller-manager", "Job expiry controller"),
         )
         for job in store.list(JOBS):
             self._consider(job)

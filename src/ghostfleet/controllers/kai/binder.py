@@ -58,7 +58,7 @@ class Binder:
         self._deadlines: dict[tuple[Key, str], int] = {}
         #: Requests that wait for volume claims.
         self._claiming: dict[Key, None] = {}
-        client = profile.limiter("kai-binder")
+        client = profile.api_client("kai-binder")
         self._recorder = EventRecorder(store, "binder", profile, client)
         self._workers: Workers[Key] = Workers(
             store, self._sync, count=profile.number("kai-binder.workers"), client=client

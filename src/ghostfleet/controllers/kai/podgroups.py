@@ -79,7 +79,7 @@ class PodGroupController:
             store,
             self._sync,
             count=profile.number("kai-pod-group-controller.workers"),
-            client=profile.limiter("kai-pod-group-controller"),
+            client=profile.api_client("kai-pod-group-controller"),
             # Published: pkg/podgroupcontroller/controllers/pod_group_controller.go.
             retry=ItemExponentialBackoff(SECOND, 60 * SECOND),
         )

@@ -36,7 +36,7 @@ class QueueController:
             store,
             self._sync,
             count=profile.number("kai-queue-controller.workers"),
-            client=profile.limiter("kai-queue-controller"),
+            client=profile.api_client("kai-queue-controller"),
         )
         store.listen(POD_GROUPS, self._notice_group)
         store.listen(QUEUES, self._notice)

@@ -42,7 +42,7 @@ class PyTorchJobController:
     """Runs the PyTorchJobs of one store."""
 
     def __init__(self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile) -> None:
-        client = profile.limiter("training-operator", "Training operator")
+        client = profile.api_client("training-operator", "Training operator")
         self._store: Reader = store
         self._creator = creator
         self._reader = RoleReader(creator.templates)

@@ -27,7 +27,7 @@ class TaintEviction:
     """Evicts pods from the tainted nodes of one store."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
-        client = profile.limiter("kube-controller-manager", "Taint eviction controller")
+        client = profile.api_client("kube-controller-manager", "Taint eviction controller")
         self._store: Reader = store
         self._recorder = EventRecorder(store, "taint-eviction-controller", profile, client)
         self._workers: Workers[Key] = Workers(

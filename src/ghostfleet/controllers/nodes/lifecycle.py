@@ -58,7 +58,7 @@ class NodeLifecycle:
     """Watches the nodes of one store."""
 
     def __init__(self, store: Store, profile: Profile, beats: Callable[[Object], bool] = lambda _: False) -> None:
-        client = profile.limiter("kube-controller-manager", "Node lifecycle controller")
+        client = profile.api_client("kube-controller-manager", "Node lifecycle controller")
         self._store: Reader = store
         self._clock = store.clock
         self._beats = beats

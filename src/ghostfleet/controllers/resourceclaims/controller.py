@@ -43,7 +43,7 @@ class ResourceClaimController:
     """Looks after the claims of one store."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
-        client = profile.limiter("kube-controller-manager")
+        client = profile.api_client("kube-controller-manager")
         self._store: Reader = store
         self._recorder = EventRecorder(store, "resource_claim", profile, client)
         count = profile.number("resource-claim.workers")

@@ -41,7 +41,7 @@ class PodGrouper:
             store,
             self._sync,
             count=profile.number("pod-grouper.workers"),
-            client=profile.limiter("runai-pod-grouper", "Pod grouper"),
+            client=profile.api_client("runai-pod-grouper", "Pod grouper"),
         )
         self._subscription = Subscription(lambda: store.listen("pods", self._notice, status=False))
         for resource in _JOBS.values():

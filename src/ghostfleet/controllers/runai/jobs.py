@@ -32,7 +32,7 @@ class RunaiJobController:
     """Runs the RunaiJobs of one store."""
 
     def __init__(self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile) -> None:
-        client = profile.limiter("runai-job-controller", "RunaiJob controller")
+        client = profile.api_client("runai-job-controller", "RunaiJob controller")
         self._store: Reader = store
         self._creator = creator
         self._templates = creator.templates

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ghostfleet.api.podtemplates import PodTemplates
 from ghostfleet.api.quotas import charge_quotas
+from ghostfleet.api.templatecache import PodTemplates
 from ghostfleet.controllers.definitions import DEFINITIONS
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.kubeflow import PYTORCH_JOBS
@@ -61,7 +61,7 @@ class WorkloadController:
     """Turns the workloads of one store into jobs."""
 
     def __init__(self, store: Store, templates: PodTemplates, profile: Profile) -> None:
-        client = profile.limiter("runai-workload-controller", "Run:ai workload controller")
+        client = profile.api_client("runai-workload-controller", "Run:ai workload controller")
         self._store: Reader = store
         self._recorder = EventRecorder(store, "workload-controller", profile, client)
         self._template_caches = {

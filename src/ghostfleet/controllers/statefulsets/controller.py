@@ -52,7 +52,7 @@ class StatefulSetController:
     """Keeps the StatefulSets of one store."""
 
     def __init__(self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile) -> None:
-        client = profile.limiter("kube-controller-manager", "StatefulSet controller")
+        client = profile.api_client("kube-controller-manager", "StatefulSet controller")
         self._store: Reader = store
         self._creator = creator
         self._recorder = EventRecorder(store, "statefulset-controller", profile, client)

@@ -39,7 +39,7 @@ class VolumeController:
     """Binds the claims and volumes of one store."""
 
     def __init__(self, store: Store, routes: PodRoutes, profile: Profile) -> None:
-        client = profile.limiter("kube-controller-manager", "Volume controller")
+        client = profile.api_client("kube-controller-manager", "Volume controller")
         count = profile.number("volume.workers")
         self._store: Reader = store
         self._free = FreeVolumes(store)

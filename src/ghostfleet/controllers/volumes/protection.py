@@ -27,7 +27,7 @@ class StorageProtection:
     def __init__(self, store: Store, profile: Profile) -> None:
         self._store: Reader = store
         self._workers: Workers[tuple[str, str, str]] = Workers(
-            store, self._sync, client=profile.limiter("kube-controller-manager", "Volume protection controller")
+            store, self._sync, client=profile.api_client("kube-controller-manager", "Volume protection controller")
         )
         #: Marked claims and volumes that are held.
         self._held: dict[tuple[str, str, str], None] = {}

@@ -46,7 +46,7 @@ class PodGrouper:
         self._store: Reader = store
         self._config = config
         self._hub = Hub(store, Owners(store, registry), config)
-        client = profile.limiter("kai-pod-grouper")
+        client = profile.api_client("kai-pod-grouper")
         self._recorder = EventRecorder(store, "pod-grouper", profile, client)
         self._workers: Workers[Key] = Workers(
             store,
