@@ -21,6 +21,9 @@ _CONFLICT, _NOT_FOUND = 409, 404
 _TRIES = 6
 _FIRST_PAUSE = 100_000
 _PAUSE_FACTOR = 3
+#: Versions in which objects look the same, so that one does for the other where only that is served: since Kubernetes
+#: 1.34 beta versions of DRA are off by default.
+_SAME = {"resource.k8s.io/v1beta2": ("resource.k8s.io/v1",), "resource.k8s.io/v1": ("resource.k8s.io/v1beta2",)}
 _FOR_NOW = frozenset((429, 500, 502, 503, 504))
 
 
@@ -66,7 +69,8 @@ class ObjectClient:
         """Where objects of a kind are found; an ObjectError if the cluster does not serve them."""
         found = self._kinds.get(object_kind)
         if found is None:
-            found = await self._cluster.resolve(*object_kind)
+            for version in (object_kind.api_version, *_SAME.get(object_kind.api_version, ())):
+                found = found or await self._cluster.resolve(version, object_kind.kind)
             if found is None:
                 raise ObjectError(f"the cluster does not serve {object_kind.kind} ({object_kind.api_version})")
             self._kinds[object_kind] = found
@@ -99,4 +103,4 @@ def _named(obj: Object, kind: Kind, namespace: str, name: str) -> Object:
     own["name"] = name
     if kind.namespaced and namespace:
         own["namespace"] = namespace
-    return {**obj, "metadata": own}
+    return {**obj, "apiVersion": kind.api_version, "metadata": own}
