@@ -134,6 +134,7 @@ class TestExecutor:
     async def _step(self, step: Step, result: StepResult) -> bool:
         """Carry out a step; true when the test must end."""
         if step.phases:
+            self._phases.begin_step()
             found = await self._cluster.together([self._phases.execute(phase) for phase in step.phases])
             result.errors += [error for errors in found for error in errors]
             return False

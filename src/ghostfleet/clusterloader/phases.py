@@ -55,10 +55,15 @@ class PhaseExecutor:
         self._client = client
         self._tuning_sets = tuning_sets
         self._advance = advance
+        self._done = self._total = 0
         self._replicas: dict[_Identifier, int] = {}
         #: Those of no namespace, and their templates.
         self._cluster_objects: dict[_Identifier, str] = {}
         self._fill_maps: dict[int, tuple[Object, TemplateMapping]] = {}
+
+    def begin_step(self) -> None:
+        """Count actions anew: those of all phases of a step are told together."""
+        self._done = self._total = 0
 
     async def execute(self, phase: Phase) -> list[str]:
         """Carry out a phase; answers what went wrong."""
@@ -67,14 +72,13 @@ class PhaseExecutor:
             actions = await self._actions(phase, errors)
         except (ConfigError, ObjectError, Refused, ConnectionFailed) as error:
             return [str(error)]
-        done = 0
+        self._total += len(actions)
 
         def counted(action: Action) -> Action:
             async def run() -> None:
-                nonlocal done
                 await action()
-                done += 1
-                self._advance(done, len(actions))
+                self._done += 1
+                self._advance(self._done, self._total)
 
             return run
 
