@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["fidelity"]
 
+#: In the page: what stands behind it is kept as it is.
+_BY_HAND = "<!-- What follows is not made by that command. -->"
+
 _PUBLISHED = ("mode", "jobs", "published_s", "ours_s", "error")
 _LINES = ("test", "jobs", "figure", "measure", "real_s", "ours_s", "error", "goal", "verdict")
 
@@ -161,7 +164,10 @@ def _write(docs: Path, published: Sequence[Comparison], comparison: RealComparis
 
     command = f"ghostfleet fidelity --real -n {jobs} --nodes {nodes} --docs {docs}"
     try:
-        docs.write_text(fidelity_page(published, comparison.compared, command), encoding="utf-8")
+        before = docs.read_text(encoding="utf-8") if docs.exists() else ""
+        kept = "".join(before.partition(_BY_HAND)[1:])
+        page = fidelity_page(published, comparison.compared, command)
+        docs.write_text(f"{page}\n{kept}" if kept else page, encoding="utf-8")
     except OSError as error:
         fail(f"cannot write {docs}: {error.strerror}", WRONG_USAGE)
 

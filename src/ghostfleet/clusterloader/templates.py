@@ -20,6 +20,7 @@ import yaml
 from ghostfleet.clusterloader.functions import template_functions
 from ghostfleet.clusterloader.mapping import MOST_VALUES, TemplateMapping, read_text
 from ghostfleet.clusterloader.problems import ConfigError
+from ghostfleet.core.errors import shortened
 from ghostfleet.core.yamltext import YamlError, compose
 from ghostfleet.languages.errors import EvaluationError, Unsupported
 from ghostfleet.languages.gotemplate import Template, compile_template
@@ -164,8 +165,9 @@ class TemplateProvider:
             path = str(self.path(name))
             problem = str(error).removeprefix(f"{path}: ")
             place = f"{path}: line {error.line + _skipped(template.text)}" if error.line else path
-            action = f" in {error.action}" if error.action else ""
-            raise ConfigError(f"{place}: {problem}{action}") from None
+            action = f" in {shortened(error.action)}" if error.action else ""
+            # One line, even where the action or a value has several.
+            raise ConfigError(" ".join(f"{place}: {problem}{action}".split())) from None
 
 
 def _values(path: str, text: str, source_line: Callable[[int], int]) -> list[Any]:
