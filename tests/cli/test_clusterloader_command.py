@@ -12,10 +12,11 @@ from xml.etree import ElementTree
 
 import orjson
 import pytest
-from ghostfleet.drive.access import Access
-from ghostfleet.drive.connection import Connection
 from tests.cli.conftest import Shell
 from tests.support.clusterloader import CONFIGS
+
+from ghostfleet.drive.access import Access
+from ghostfleet.drive.connection import Connection
 
 pytestmark = pytest.mark.fleet
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ghostfleet.core.changes import Object
-from ghostfleet.core.saturation import Saturated
+from ghostfleet.core.ratelimit import Saturated
 from ghostfleet.drive.interface import Cluster, ClusterInfo, Kind, Seen
 
 __all__ = ["RecordedCluster", "RequestKind", "Requests"]

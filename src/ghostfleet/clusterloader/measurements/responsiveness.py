@@ -2,8 +2,8 @@
 
 The figures are of the requests that the test itself has sent, each timed, so its percentiles are exact. That is how the
 latency of a cluster in virtual time is known; on any other it would be this program's speed, so that nothing is
-measured there, as in ClusterLoader2 without Prometheus. The thresholds are Kubernetes' objectives for the latency of API calls: a second
-for a single object, thirty for lists.
+measured there, as in ClusterLoader2 without Prometheus. The thresholds are Kubernetes' objectives for the latency of
+API calls: a second for a single object, thirty for lists.
 """
 
 from __future__ import annotations
