@@ -17,6 +17,8 @@ from ghostfleet.clusterloader.problems import ConfigError
 from ghostfleet.clusterloader.templates import TemplateProvider
 
 _COUNT = int(os.environ.get("GHOSTFLEET_TESTS_FUZZ_CL2", "150"))
+pytestmark = pytest.mark.timeout(max(120, _COUNT))
+
 _FILES = sorted(path for path in CONFIGS.glob("*/config.yaml"))
 _TEMPLATES = sorted(path for path in CONFIGS.glob("*/*.yaml") if path.name not in ("config.yaml", "suite.yaml"))
 _PIECES = [

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -50,19 +50,18 @@ class ObjectKind(NamedTuple):
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
 class Document:
     """The values of a rendered file, and where they come from."""
 
-    file: str
-    value: Any
-    text: str
-    #: The line of the template from which a line of the text comes.
-    source_line: Callable[[int], int]
+    def __init__(self, file: str, value: Any, text: str, lines: Callable[[], list[int]]) -> None:
+        self.file = file
+        self.value = value
+        self._text = text
+        self._lines = lines
 
     def line_of(self, path: FieldPath) -> int:
         """The line in which a field stands, or the innermost part around it that there is."""
-        node = yaml.compose(self.text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        node = self._root
         line = node.start_mark.line if node is not None else 0
         for part in path:
             found = _child(node, part)
@@ -70,7 +69,15 @@ class Document:
                 break
             place, node = found
             line = place.start_mark.line
-        return self.source_line(line + 1)
+        return _at(self._source_lines, line + 1)
+
+    @cached_property
+    def _root(self) -> Any:
+        return yaml.compose(self._text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+    @cached_property
+    def _source_lines(self) -> list[int]:
+        return self._lines()
 
 
 def _child(node: Any, part: str | int) -> tuple[Any, Any] | None:
@@ -111,15 +118,15 @@ class TemplateProvider:
         text = self._rendered(name, template, mapping)
         after = self._random.getstate()
 
-        def source_line(line: int) -> int:
+        def lines() -> list[int]:
             self._random.setstate(state)
             try:
-                return _traced(path, template, self._functions, mapping, text, line)
+                return _traced(path, template, self._functions, mapping, text)
             finally:
                 self._random.setstate(after)
 
-        values = _values(path, text, source_line)
-        return Document(path, values[0] if values else None, text, source_line)
+        values = _values(path, text, lambda line: _at(lines(), line))
+        return Document(path, values[0] if values else None, text, lines)
 
     def objects(self, name: str, mapping: TemplateMapping) -> list[Any]:
         """The objects that a template makes; none where it renders to nothing. They are shared: do not change them."""
@@ -189,24 +196,32 @@ def _shifted(message: str, text: str) -> str:
     return re.sub(r"^line (\d+)", lambda found: f"line {int(found[1]) + _skipped(text)}", message)
 
 
-def _traced(path: str, template: Template, functions: Any, mapping: TemplateMapping, rendered: str, line: int) -> int:
-    """The line of a template from which a line of its rendering comes.
+def _traced(path: str, template: Template, functions: Any, mapping: TemplateMapping, rendered: str) -> list[int]:
+    """For each line of a rendering the line of the template from which it comes.
 
     The template is rendered once more with the number of its line before each line. Where marks get in the way, as next
-    to a trim marker, the line is looked for by its text.
+    to a trim marker, lines are looked for by their texts.
     """
-    source = template.text.strip()
-    lead = _skipped(template.text)
+    source, skipped = template.text.strip(), _skipped(template.text)
     try:
         marked = compile_template(_with_marks(source), functions, path, _STEPS).render(mapping)
     except (EvaluationError, Unsupported):
         marked = ""
     if _LINE_MARK.sub("", marked) == rendered:
-        before = [found[1] for found in _LINE_MARK.finditer("\n".join(marked.split("\n")[:line]))]
-        return (int(before[-1]) if before else 1) + lead
-    wanted = (rendered.split("\n")[line - 1 : line] or [""])[0].strip()
-    places = [at for at, each in enumerate(source.split("\n"), 1) if each.strip() == wanted]
-    return (places[0] if places else line) + lead
+        found, last = [], 1
+        for line in marked.split("\n"):
+            marks = _LINE_MARK.findall(line)
+            last = int(marks[-1]) if marks else last
+            found.append(last + skipped)
+        return found
+    places: dict[str, int] = {}
+    for number, line in enumerate(source.split("\n"), 1):
+        places.setdefault(line.strip(), number)
+    return [places.get(line.strip(), number) + skipped for number, line in enumerate(rendered.split("\n"), 1)]
+
+
+def _at(lines: list[int], line: int) -> int:
+    return lines[min(line, len(lines)) - 1] if lines else line
 
 
 def _with_marks(source: str) -> str:
