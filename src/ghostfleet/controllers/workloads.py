@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from ghostfleet.api.verbs import Api
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.cronjobs import CronJobController
 from ghostfleet.controllers.daemonsets import DaemonSetController
 from ghostfleet.controllers.deployments import DeploymentController
 from ghostfleet.controllers.disruption import DisruptionController
 from ghostfleet.controllers.endpoints import EndpointsController
 from ghostfleet.controllers.jobs import JobController, JobExpiry
-from ghostfleet.controllers.nodes import NodeLifecycle, TaintEviction, vouching
+from ghostfleet.controllers.nodes import NodeLifecycle, TaintEviction, fake_and_well
 from ghostfleet.controllers.podgarbage import PodGarbageCollector
+from ghostfleet.controllers.pods import PodCreator
 from ghostfleet.controllers.quotas import QuotaController
 from ghostfleet.controllers.replicasets import REPLICASETS, REPLICATION_CONTROLLERS, ReplicaController
 from ghostfleet.controllers.resourceclaims import ResourceClaimController
@@ -30,8 +30,8 @@ class Workloads:
     def __init__(self, api: Api, profile: Profile, fleet: Fleet | None = None) -> None:
         store = api.store
         self.routes = PodRoutes(store)
-        self.creator = PodCreator(store, api.admission)
-        nodes = NodeLifecycle(store, profile, vouching(fleet))
+        self.creator = PodCreator(api.admission)
+        nodes = NodeLifecycle(store, profile, fleet.leases.alive if fleet is not None else fake_and_well(store))
         if fleet is not None:
             fleet.leases.listen(lambda name, _alive: nodes.look_at(name))
         self._controllers = (
@@ -45,8 +45,8 @@ class Workloads:
             DaemonSetController(store, self.routes, self.creator, profile),
             DisruptionController(store, profile),
             QuotaController(store, profile),
-            VolumeController(store, profile),
-            EphemeralVolumeController(store, profile),
+            VolumeController(store, self.routes, profile),
+            EphemeralVolumeController(store, self.routes, profile),
             StorageProtection(store, profile),
             ResourceClaimController(store, profile),
             EndpointsController(store, profile),
