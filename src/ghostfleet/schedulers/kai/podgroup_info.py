@@ -92,8 +92,14 @@ class PodGroupInfo:
         self.order_key: tuple[object, ...] | None = None
 
     def start_cycle(self) -> None:
-        """Forget what the last cycle found out."""
+        """Forget what the last cycle found out.
+
+        KAI counts a task that is evicted twice in a cycle twice, but begins each cycle with a new count.
+        """
         self.forget_answers()
+        self.active_allocated_count = sum(
+            len(tasks) for status, tasks in self.status_index.items() if status & ACTIVE_ALLOCATED
+        )
         if self.fit_errors or self.task_errors:
             self.fit_errors = []
             self.task_errors = {}
