@@ -92,17 +92,17 @@ class PodGroupInfo:
         self.order_key: tuple[object, ...] | None = None
 
     def start_cycle(self) -> None:
-        """Forget what the last cycle found out.
-
-        KAI counts a task that is evicted twice in a cycle twice, but begins each cycle with a new count.
-        """
+        """Forget what the last cycle found out."""
         self.forget_answers()
-        self.active_allocated_count = sum(
-            len(tasks) for status, tasks in self.status_index.items() if status & ACTIVE_ALLOCATED
-        )
         if self.fit_errors or self.task_errors:
             self.fit_errors = []
             self.task_errors = {}
+
+    def recount(self) -> None:
+        """Begin the next cycle with a true count: KAI counts a task twice that is evicted twice in one cycle."""
+        self.active_allocated_count = sum(
+            len(tasks) for status, tasks in self.status_index.items() if status & ACTIVE_ALLOCATED
+        )
 
     def tasks(self) -> Iterator[PodInfo]:
         """All tasks, pod set by pod set."""
