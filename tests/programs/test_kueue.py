@@ -76,6 +76,7 @@ class Kueue:
         self._manager = manager
         self._home = home
         self.parts = Processes(home / "logs", WallClock())
+        self.connection: Connection | None = None
 
     def start(self) -> None:
         state = {"XDG_STATE_HOME": str(self._home / "state")}
@@ -92,6 +93,11 @@ class Kueue:
         self.until(lambda: self.get("Secret", CERTIFICATES).get("data"))
         for name, content in self.get("Secret", CERTIFICATES)["data"].items():
             (self._home / "certificates" / name).write_bytes(base64.b64decode(content))
+
+    def stop(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+        self.parts.stop()
 
     def _settings(self) -> Path:
         (self._home / "certificates").mkdir()
@@ -134,7 +140,7 @@ def kueue(program, tmp_path_factory):
         yield made
         made.parts.check()
     finally:
-        made.parts.stop()
+        made.stop()
 
 
 def job(name: str, pods: int, duration: str) -> str:

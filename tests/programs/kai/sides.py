@@ -159,6 +159,7 @@ class Real(_Side):
         self._clock = WallClock()
         self._parts = Processes(directory / "logs", self._clock)
         self._scheduler = Processes(directory / "logs", self._clock)
+        self.cluster = None
 
     @contextmanager
     def started(self) -> Iterator[Real]:
@@ -178,6 +179,8 @@ class Real(_Side):
             yield self
             self._parts.check()
         finally:
+            if self.cluster is not None:
+                self.cluster.close()
             self.stop_scheduler()
             self._parts.stop()
 
