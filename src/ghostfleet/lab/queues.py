@@ -68,8 +68,8 @@ async def queue_states(cluster: Cluster, scheduler_name: str = "kai-scheduler") 
             raise LabError(f"the cluster has no {kind_name} ({api_version}): `ghostfleet up --scheduler kai` has KAI")
         for obj in await cluster.list(kind):
             _put(store, resource, obj)
-    info = SchedulerCache(store, scheduler_name, lambda: None).info
     config = SchedulerConfiguration(scheduler_name=scheduler_name, plugins=(PluginOption("proportion"),))
+    info = SchedulerCache(store, config, lambda: None).info
     books = ProportionPlugin({})
     Session(info, config, cluster.now() / SECOND, lambda _option: books)
     return _tree(info, books)

@@ -58,8 +58,9 @@ def test_the_new_jobs_end_where_the_example_says(policy: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kai_policy": "none"}, "KAI policy 'none': expected kai"),
-        ({"kai_profile": "v9"}, "KAI profile 'v9': expected"),
+        ({"kai_policy": "none"}, "--kai-policy none: expected kai or prefer-consolidation"),
+        ({"kai_profile": "v9"}, "--kai-profile v9: expected v0.13 or latest"),
+        ({"kai_queue_label": "a b"}, "--kai-queue-label a b: no label can be called so"),
     ],
 )
 def test_a_policy_or_a_version_that_is_not_known_is_refused(options: dict[str, str], message: str) -> None:

@@ -8,7 +8,7 @@ in an AppWrapper, and the dispatcher of that name stands in front of the schedul
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ghostfleet.cluster import Cluster, ClusterConfig, add_nodes
 from ghostfleet.core.changes import Object
@@ -59,20 +59,19 @@ class Mode:
         seed: int = 0,
         profile: str = "",
         stages: tuple[str, ...] = (),
-        schedulers: tuple[str, ...] = (),
+        scheduling: ClusterConfig | None = None,
     ) -> Cluster:
         """A fresh cluster of this mode, with its nodes Ready."""
-        config = ClusterConfig(
+        config = replace(
+            scheduling or ClusterConfig(replaces_default=True),
             profile=profile or self.profile,
             stages=stages or self.stages,
             commands="ignored" if self.fake else "played",
             dispatcher=self.dispatcher,
-            schedulers=schedulers,
-            replaces_default=True,
         )
         try:
             cluster = Cluster(config=config, seed=seed)
-        except ValueError as error:
+        except (ValueError, OSError) as error:
             raise LabError(str(error)) from error
         prefix = "kwok-node-" if self.fake else "kind-worker-"
         add_nodes(

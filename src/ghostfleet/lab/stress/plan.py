@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from ghostfleet.cluster import ClusterConfig
 from ghostfleet.core.clock import SECOND
 from ghostfleet.drive.embedded import Embedded
 from ghostfleet.drive.interface import JOBS, PODS, Cluster
@@ -38,8 +39,8 @@ class StressPlan:
     #: Another profile or other stages than the mode's own.
     profile: str = ""
     stages: tuple[str, ...] = ()
-    #: Schedulers of the user's own, path.py:Class; the first takes the place of the default one.
-    schedulers: tuple[str, ...] = ()
+    #: How its clusters schedule; another scheduler takes the place of the default one.
+    scheduling: ClusterConfig | None = None
 
     def trials(self) -> Iterator[tuple[Mode, int, int]]:
         """Mode, number of Jobs and iteration of each trial, in order."""
@@ -65,7 +66,7 @@ def run_stress(
         seed = plan.seed + iteration
         run = f"stress-{mode.name}-{jobs}-{iteration}"
         cluster = outside or Embedded(
-            mode.cluster(plan.nodes, seed=seed, profile=plan.profile, stages=plan.stages, schedulers=plan.schedulers)
+            mode.cluster(plan.nodes, seed=seed, profile=plan.profile, stages=plan.stages, scheduling=plan.scheduling)
         )
         try:
             trial = run_trial(

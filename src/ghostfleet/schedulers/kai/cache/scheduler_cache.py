@@ -3,6 +3,7 @@
 A pod is a task when it has a node or a pod group. How far it is follows from itself and from its bind request, so a
 change of either has it looked at again; what does not matter for scheduling (conditions, heartbeats) is not even told
 on. Pods that cannot be scheduled as they are have a *problem* and are kept out of the snapshot while they have no node.
+Nodes, queues and pod groups of another node pool are not in it.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from ghostfleet.controllers.kai.reservation import groups_of
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.store import Store
-from ghostfleet.schedulers.kai.cache.nodes import node_facts, node_info
+from ghostfleet.schedulers.kai.cache.nodes import WORKER_LABELS, node_facts, node_info
 from ghostfleet.schedulers.kai.cache.podgroups import job_key, pod_group_info
 from ghostfleet.schedulers.kai.cache.pods import PodReader, pod_problem, pod_state
 from ghostfleet.schedulers.kai.cache.queues import queue_info, topology_of
 from ghostfleet.schedulers.kai.cluster_info import ClusterInfo
+from ghostfleet.schedulers.kai.conf import SchedulerConfiguration
 from ghostfleet.schedulers.kai.pod_info import Pod, PodInfo
 from ghostfleet.schedulers.kai.pod_status import PENDING
 
@@ -45,9 +47,10 @@ class _Seen(NamedTuple):
 class SchedulerCache:
     """The snapshot; `changed` is told when it is not what it was."""
 
-    def __init__(self, store: Store, scheduler_name: str, changed: Callable[[], None]) -> None:
+    def __init__(self, store: Store, config: SchedulerConfiguration, changed: Callable[[], None]) -> None:
         self._store = store
-        self._scheduler_name = scheduler_name
+        self._config = config
+        self._scheduler_name = config.scheduler_name
         self._changed = changed
         self._reader = PodReader()
         self.info = ClusterInfo()
@@ -76,18 +79,19 @@ class SchedulerCache:
     def rebuild(self) -> None:
         """Read everything anew."""
         store = self._store
-        made = self.info.gpu_groups_made
-        self.info = ClusterInfo(gpu_groups_made=made)
+        self.info = ClusterInfo(gpu_groups_made=self.info.gpu_groups_made, usage=self.info.usage)
         for known in (self.problems, self._seen, self._members, self._requests, self._facts):
             known.clear()
         self._read_queues()
         self._read_topologies()
         for node in store.list("nodes"):
-            self._set_node(node)
+            if self._takes_node(node):
+                self._set_node(node)
         for request in store.list(BIND_REQUESTS):
             self._requests[request["metadata"]["namespace"], request["spec"].get("podName", "")] = request
         for group in store.list(POD_GROUPS):
-            self.info.set_pod_group(pod_group_info(store, group))
+            if self._is_of_pool(group):
+                self.info.set_pod_group(pod_group_info(store, group))
         for pod in store.list("pods"):
             self._see(pod)
         self._changed()
@@ -101,6 +105,8 @@ class SchedulerCache:
     def remove_hopeless_requests(self) -> None:
         """Remove bind requests that failed, or whose node is gone: their pods are decided on anew."""
         for key, request in list(self._requests.items()):
+            if not self._is_of_pool(request):
+                continue
             pod = self._store.find("pods", *key)
             lost = request["spec"].get("selectedNode", "") not in self.info.nodes
             if is_failed(request) or (lost and pod is not None and not pod["spec"].get("nodeName")):
@@ -110,13 +116,24 @@ class SchedulerCache:
                     # It went by itself in the meantime.
                     continue
 
+    # -- node pools --------------------------------------------------------------------------------------------------
+
+    def _is_of_pool(self, obj: Object) -> bool:
+        label = (obj["metadata"].get("labels") or {}).get(self._config.node_pool_label)
+        return label == self._config.node_pool if self._config.node_pool else label is None
+
+    def _takes_node(self, node: Object) -> bool:
+        labels = node["metadata"].get("labels") or {}
+        marked = not self._config.restrict_node_scheduling or any(each in labels for each in WORKER_LABELS)
+        return marked and self._is_of_pool(node)
+
     # -- what happens ------------------------------------------------------------------------------------------------
 
     def _notice_node(self, change: Change) -> None:
-        if change.new is None:
-            self._facts.pop(change.name, None)
-            self.info.remove_node(change.name)
-            self._changed()
+        if change.new is None or not self._takes_node(change.new):
+            if self._facts.pop(change.name, None) is not None:
+                self.info.remove_node(change.name)
+                self._changed()
         elif node_facts(change.new) != self._facts.get(change.name):
             self._set_node(change.new)
             self._changed()
@@ -146,7 +163,7 @@ class SchedulerCache:
 
     def _notice_group(self, change: Change) -> None:
         key = job_key(change.namespace, change.name)
-        if change.new is None:
+        if change.new is None or not self._is_of_pool(change.new):
             self.info.remove_pod_group(key)
         else:
             self._set_group(change.new)
@@ -180,11 +197,12 @@ class SchedulerCache:
 
     def _notice_class(self, _change: Change) -> None:
         for group in self._store.list(POD_GROUPS):
-            self._set_group(group)
+            if self._is_of_pool(group):
+                self._set_group(group)
         self._changed()
 
     def _read_queues(self) -> None:
-        self.info.set_queues(queue_info(each) for each in self._store.list(QUEUES))
+        self.info.set_queues(queue_info(each) for each in self._store.list(QUEUES) if self._is_of_pool(each))
 
     def _read_topologies(self) -> None:
         found = [topology_of(each) for each in self._store.list(TOPOLOGIES)]
@@ -203,7 +221,7 @@ class SchedulerCache:
         ours = pod["spec"].get("schedulerName") == self._scheduler_name
         if not node and not ours:
             return False
-        problem = pod_problem(pod) if ours and status == PENDING else ""
+        problem = pod_problem(pod) if ours and status == PENDING and self._is_of_pool(pod) else ""
         if problem:
             self._forget(uid)
             return self._set_problem(uid, key, problem)
