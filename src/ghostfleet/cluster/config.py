@@ -121,7 +121,9 @@ class ClusterConfig:
         return {name: value for name, value in fields.items() if value}
 
     def _kai(self) -> dict[str, Any]:
+        is_default = self.replaces_default and self.schedulers[0] == KAI
         fields = {
+            "schedulerName": "default-scheduler" if is_default else None,
             "profile": self.kai_profile,
             "policy": self.kai_policy,
             "configuration": _text_of(self.kai_config) if self.kai_config is not None else None,
