@@ -1,8 +1,8 @@
 """What schedulers decided, a line each, as far as the cluster's pods and events tell it.
 
 Every scheduler tells of pods that got a node, of pods that got none and of pods that had to go; KAI tells of pods whose
-place is being freed too. A *narrator* puts that together: it remembers where pods were, and what they asked for, so that
-it can say from where one moves. Events are kept for an hour, as in Kubernetes.
+place is being freed too. A *narrator* puts that together: it remembers where pods were, and what they asked for, so
+that it can say from where one moves. Events are kept for an hour, as in Kubernetes.
 """
 
 from __future__ import annotations
@@ -100,12 +100,9 @@ class _Narrator:
         own = pod["metadata"]
         asked = _gpus_told(pod)
         # A pod that is gone is known by its name, or by the beginning of it that its kind share.
-        for key in (
-            own["uid"],
-            f"{own['namespace']}/{own['name']}",
-            f"{own['namespace']}/{own.get('generateName', '')}",
-        ):
-            self._asked[key] = asked
+        for name in (own["name"], own.get("generateName", "")):
+            self._asked[f"{own['namespace']}/{name}"] = asked
+        self._asked[own["uid"]] = asked
         self._names[own["uid"]] = own["name"]
 
     def _submitted(self, pod: Object) -> Decision | None:
@@ -127,10 +124,9 @@ class _Narrator:
         if not by.endswith("scheduler"):
             return
         involved, time = event["involvedObject"], _time(event)
+        place = (involved.get("namespace", ""), involved.get("name", ""))
         for line in self._lines(event, involved, time):
-            yield Decision(
-                time, by, event.get("reason", ""), involved.get("namespace", ""), involved.get("name", ""), line
-            )
+            yield Decision(time, by, event.get("reason", ""), *place, line)
 
     def _lines(self, event: Object, involved: Object, time: str) -> Iterator[str]:
         reason, message = event.get("reason", ""), event.get("message", "")
