@@ -20,9 +20,10 @@ from ghostfleet.schedulers.kai.conf import KAI_POLICY, PROFILES, SchedulerConfig
 from ghostfleet.schedulers.kai.conf_file import load_configuration
 from ghostfleet.schedulers.kai.shards import shard_configuration
 
-__all__ = ["KaiState", "has_kai", "read_kai"]
+__all__ = ["KINDS", "OPTIONAL", "KaiState", "has_kai", "kai_configuration", "read_kai"]
 
-_KINDS = {
+#: The kinds that KAI looks at, by the names under which they are stored.
+KINDS = {
     "nodes": ("v1", "Node"),
     "namespaces": ("v1", "Namespace"),
     QUEUES: ("scheduling.run.ai/v2", "Queue"),
@@ -34,7 +35,7 @@ _KINDS = {
     "pods": ("v1", "Pod"),
 }
 #: Clusters with an old KAI may lack them.
-_OPTIONAL = (TOPOLOGIES, SCHEDULING_SHARDS)
+OPTIONAL = (TOPOLOGIES, SCHEDULING_SHARDS)
 
 
 @dataclass(frozen=True)
@@ -53,31 +54,31 @@ class KaiState:
 
 async def has_kai(cluster: Cluster) -> bool:
     """Whether a cluster serves KAI's queues."""
-    return await cluster.resolve(*_KINDS[QUEUES]) is not None
+    return await cluster.resolve(*KINDS[QUEUES]) is not None
 
 
 async def read_kai(cluster: Cluster, node_pool: str = "") -> KaiState:
     """Copy what one of KAI's schedulers looks at: that of a node pool, by default of all that is in none."""
     store = Store(VirtualClock(cluster.now()))
-    for resource, (api_version, kind_name) in _KINDS.items():
+    for resource, (api_version, kind_name) in KINDS.items():
         kind = await cluster.resolve(api_version, kind_name)
-        if kind is None and resource not in _OPTIONAL:
+        if kind is None and resource not in OPTIONAL:
             raise LabError(f"the cluster has no {kind_name} ({api_version}): `ghostfleet up --scheduler kai` has KAI")
         for obj in await cluster.list(kind) if kind is not None else ():
             _put(store, resource, obj)
-    config = _configuration(cluster, store, node_pool)
+    config = kai_configuration(cluster, store, node_pool)
     return KaiState(store, config, SchedulerCache(store, config, lambda: None), cluster.now() / SECOND)
 
 
 def _put(store: Store, resource: str, obj: Object) -> None:
-    """Store an object with the uid and the time of its creation that it has."""
+    """Store an object with the time of its creation that it has."""
     stored = store.create(resource, obj)
-    own = obj["metadata"]
-    kept = {field: own[field] for field in ("uid", "creationTimestamp") if field in own}
-    store.replace(resource, stored, {**stored, "metadata": {**stored["metadata"], **kept}})
+    created = obj["metadata"].get("creationTimestamp")
+    store.replace(resource, stored, {**stored, "metadata": {**stored["metadata"], "creationTimestamp": created}})
 
 
-def _configuration(cluster: Cluster, store: Store, node_pool: str) -> SchedulerConfiguration:
+def kai_configuration(cluster: Cluster, store: Store, node_pool: str = "") -> SchedulerConfiguration:
+    """How KAI is set up for a node pool, as far as the cluster and its shards, copied to a store, tell."""
     made = cluster.info.made.get("kai") or {}
     usual = SchedulerConfiguration()
     config = replace(

@@ -17,6 +17,7 @@ from ghostfleet.report.classes import ClassFigures, class_column, class_figures
 from ghostfleet.report.figures import PLOTS, Plot, can_draw, figure_png, rows_of
 from ghostfleet.report.page import report_page
 from ghostfleet.report.phases import Counts, Measured, PhaseFigures, measure
+from ghostfleet.report.queues import queue_report
 from ghostfleet.report.series import slices
 from ghostfleet.report.times import times_csv
 from ghostfleet.report.usage import Usage, held_usage, recorded_usage
@@ -38,7 +39,7 @@ class Summary:
     files: Sequence[Path]
     #: What the reader should know, such as a picture that could not be drawn.
     notes: Sequence[str]
-    #: Utilisation, fragmentation and waiting time.
+    #: Utilisation, fragmentation and waiting time; queues and evictions where there is KAI.
     figures: Mapping[str, Any]
     #: Which limits held things up, the worst first.
     limits: Sequence[HeldUp]
@@ -87,10 +88,13 @@ def write_report(
             contents[f"{plot}.png"] = figure_png(plot, measured)
         else:
             notes.append(f"{plot}.png was not drawn: no workload went through a phase that it shows")
-    contents["report.html"] = report_page(measured, run, usage, classes).encode()
+    queues = queue_report(directory.queues())
+    contents["report.html"] = report_page(measured, run, usage, classes, queues).encode()
     directory.own.claim(contents, force=force)
     files = [_written(directory.path / name, content) for name, content in contents.items()]
     figures = run_figures(measure(joined) if head or tail else measured, usage)
+    if queues is not None:
+        figures |= queues.as_json()
     if run is not None and run.state == "submitted":
         # Nobody else writes it any more.
         run.figures = figures

@@ -49,7 +49,7 @@ class SchedulerCache:
 
     def __init__(self, store: Store, config: SchedulerConfiguration, changed: Callable[[], None]) -> None:
         self._store = store
-        self._config = config
+        self.config = config
         self._scheduler_name = config.scheduler_name
         self._changed = changed
         self._reader = PodReader()
@@ -119,12 +119,12 @@ class SchedulerCache:
     # -- node pools --------------------------------------------------------------------------------------------------
 
     def _is_of_pool(self, obj: Object) -> bool:
-        label = (obj["metadata"].get("labels") or {}).get(self._config.node_pool_label)
-        return label == self._config.node_pool if self._config.node_pool else label is None
+        label = (obj["metadata"].get("labels") or {}).get(self.config.node_pool_label)
+        return label == self.config.node_pool if self.config.node_pool else label is None
 
     def _takes_node(self, node: Object) -> bool:
         labels = node["metadata"].get("labels") or {}
-        marked = not self._config.restrict_node_scheduling or any(each in labels for each in WORKER_LABELS)
+        marked = not self.config.restrict_node_scheduling or any(each in labels for each in WORKER_LABELS)
         return marked and self._is_of_pool(node)
 
     # -- what happens ------------------------------------------------------------------------------------------------
