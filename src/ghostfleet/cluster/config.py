@@ -19,6 +19,7 @@ __all__ = ["BARE", "KAI", "PARTS", "ClusterConfig"]
 
 #: Names KAI among schedulers.
 KAI = "kai"
+_QUEUE_LABEL = "kai.scheduler/queue"
 PARTS = ("controllers", "scheduler", "stages", "kubeflow", "runai")
 
 
@@ -81,7 +82,7 @@ class ClusterConfig:
     kai_queue_label: Annotated[
         str,
         Flag("The label that says which queue of KAI a pod is in; runai/queue before KAI v0.6.", metavar="LABEL"),
-    ] = "kai.scheduler/queue"
+    ] = _QUEUE_LABEL
     recreate_bare_pods: Annotated[
         bool, Flag("Bring pods back that KAI evicted and that have no owner; in a real cluster they are lost.")
     ] = False
@@ -127,7 +128,7 @@ class ClusterConfig:
             "profile": self.kai_profile,
             "policy": self.kai_policy,
             "configuration": _text_of(self.kai_config) if self.kai_config is not None else None,
-            "queueLabel": self.kai_queue_label if self.kai_queue_label != ClusterConfig.kai_queue_label else None,
+            "queueLabel": self.kai_queue_label if self.kai_queue_label != _QUEUE_LABEL else None,
             "recreateBarePods": self.recreate_bare_pods or None,
         }
         return {name: value for name, value in fields.items() if value is not None}

@@ -21,6 +21,8 @@ _GPU = "nvidia.com/gpu"
 _NANO = 10**9
 _ASSIGNED = " to node "
 _QUEUE_LABELS = ("kai.scheduler/queue", "runai/queue")
+#: Pods of the cluster itself are no workloads.
+_NOT_TOLD = ("kube-system", "kai-resource-reservation")
 _CONSOLIDATION = "(resource consolidation)"
 _LOOK = SECOND // 4
 
@@ -109,7 +111,7 @@ class _Narrator:
         own, spec = pod["metadata"], pod["spec"]
         owner = next((each for each in own.get("ownerReferences") or () if each.get("controller")), None)
         name = owner["name"] if owner is not None else own["name"]
-        if (own["namespace"], name) in self._workloads:
+        if own["namespace"] in _NOT_TOLD or (own["namespace"], name) in self._workloads:
             return None
         self._workloads.add((own["namespace"], name))
         labels = own.get("labels") or {}
@@ -121,8 +123,6 @@ class _Narrator:
 
     def _decisions(self, event: Object) -> Iterator[Decision]:
         by = event.get("reportingComponent") or (event.get("source") or {}).get("component") or ""
-        if not by.endswith("scheduler"):
-            return
         involved, time = event["involvedObject"], _time(event)
         place = (involved.get("namespace", ""), involved.get("name", ""))
         for line in self._lines(event, involved, time):

@@ -140,7 +140,7 @@ class QueueHistory:
         assert self._cache is not None
         self._changed = False
         state = KaiState(self._store, self._cache.config, self._cache, self._time / SECOND)
-        point = {
+        point: dict[str, tuple[float, ...]] = {
             each.name: (gpu.quota, gpu.fair_share, gpu.allocated, gpu.requested)
             for each in states_of(state)
             for gpu in (each.resources["gpu"],)

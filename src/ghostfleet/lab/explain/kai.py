@@ -117,7 +117,8 @@ class _Names:
     """The names of pods by uid."""
 
     def __init__(self, state: KaiState) -> None:
-        self._names = {pod["metadata"]["uid"]: pod["metadata"]["name"] for pod in state.store.list("pods")}
+        pods = (pod["metadata"] for pod in state.store.list("pods"))
+        self._names: dict[str, str] = {own["uid"]: own["name"] for own in pods}
 
     def of(self, uid: str) -> str:
         return self._names.get(uid, uid)
