@@ -35,7 +35,8 @@ def print_pod(why: KaiExplanation) -> None:
     if why.nodes:
         typer.echo("\nWhat the nodes say:")
     for each in why.nodes:
-        typer.echo(f"  {len(each.nodes):>6}  {each.reason}: {_some(each.nodes, _SHOWN_NODES)}")
+        reason = " ".join(each.reason.split())
+        typer.echo(f"  {len(each.nodes):>6}  {reason}: {_some(each.nodes, _SHOWN_NODES)}")
     if why.searches:
         typer.echo("\nWhether others can make room:")
     for search in why.searches:

@@ -100,7 +100,7 @@ def explain_with_kai(state: KaiState, pod: Object) -> KaiExplanation:
         namespace=own["namespace"],
         name=own["name"],
         phase=(pod.get("status") or {}).get("phase", "Pending"),
-        verdict=_verdict(told, wrong, names),
+        verdict=_verdict(told, wrong, names).rstrip("."),
         message=_said(pod),
         queue=queue,
         pod_group=name,

@@ -47,3 +47,6 @@ def _consolidate_before_opening(session: Session) -> None:
     ACTIONS["allocate"](session)
     ACTIONS["consolidation"](session)
     session.closed = frozenset()
+    # Who found no place there is asked again, and told once.
+    for job in session.jobs.values():
+        job.forget_errors()

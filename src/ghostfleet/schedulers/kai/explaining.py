@@ -84,7 +84,8 @@ def explain_jobs(
         attempts[:] = dict.fromkeys(session.attempts)
         for uid, look in looks.items():
             job = session.jobs[uid]
-            look.searches = tuple(each for each in session.searches if each.job == uid)
+            # With `prefer-consolidation` an action may search twice: the last search tells.
+            look.searches = tuple({each.action: each for each in session.searches if each.job == uid}.values())
             look.errors = tuple(f"{error.reason}: {', '.join(error.messages)}" for error in job.fit_errors)
             if action == "allocate":
                 look.nodes = _refusals(session, job)
