@@ -88,7 +88,8 @@ class Cluster:
         if self.fleet is not None and self._workloads is not None and not self._is_laboratory():
             kwok_stand_in(self.store, self.fleet.scaled)
         self._schedulers: tuple[Runner, ...] = ()
-        self._kai: Kai | None = None
+        #: KAI, where it is among the schedulers.
+        self.kai: Kai | None = None
         if isinstance(self.clock, VirtualClock) or config.scheduler_config is not None or config.schedulers:
             self._start_schedulers()
         else:
@@ -197,7 +198,7 @@ class Cluster:
             if each == KAI:
                 from ghostfleet.cluster.kai import Kai
 
-                self._kai = Kai(self.api, self._profile, self.config, by_default=by_default)
+                self.kai = Kai(self.api, self._profile, self.config, by_default=by_default)
             else:
                 own = load_scheduler(each)
                 schedulers.append(OwnScheduler(self.store, self.clock, own, Pace.of(profile), by_default=by_default))

@@ -57,4 +57,4 @@ class Kai:
         named = KaiConfig(scheduler_name=config.scheduler_name, queue_label=config.queue_label)
         self._part = KaiPart(self._api, self._profile, named)
         bare_pods = BarePods(store, self._api.admission) if self._recreates else None
-        self._shards = Shards(store, self._profile, config, bare_pods)
+        self.shards = Shards(store, self._profile, config, bare_pods)

@@ -176,7 +176,8 @@ def test_what_is_kept_by_events_is_what_is_read_anew(kai: KaiLab) -> None:
     kai.apply(job("train", "vision", 8), job("infer", "speech", 4))
     gang(kai, "pair", "speech", 2)
     kai.advance(45)
-    scheduler = kai.cluster._schedulers[-1]
+    assert kai.cluster.kai is not None
+    scheduler = kai.cluster.kai.shards.schedulers["default"]
     kept = state(scheduler.cache.info)
     scheduler.cache.rebuild()
     assert kept == state(scheduler.cache.info)
