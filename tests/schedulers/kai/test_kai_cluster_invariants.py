@@ -9,7 +9,7 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ghostfleet.controllers.kai import BIND_REQUESTS, POD_GROUPS, QUEUES
@@ -30,7 +30,7 @@ WORK = st.tuples(
 )
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["submit", "submit", "submit", "kill", "remove", "close", "open", "wait"]),
+        st.sampled_from(["submit", "submit", "submit", "break", "kill", "remove", "close", "open"]),
         WORK,
         st.integers(0, 30),
         st.sampled_from([1, 3, 10, 40]),
@@ -58,6 +58,7 @@ class Watched:
         self.made += 1
         spec = {"priorityClassName": priority}
         if kind == "gang":
+            pods = max(pods, 2)
             group = {"minMember": pods, "queue": queue, "priorityClassName": priority}
             about = {"apiVersion": "scheduling.run.ai/v2alpha2", "kind": "PodGroup", "metadata": {"name": name}}
             kai.apply({**about, "spec": group})
@@ -81,6 +82,16 @@ class Watched:
         pods = self.kai.store.list("pods", "default")
         if pods:
             self.kai.store.delete("pods", "default", pods[number % len(pods)]["metadata"]["name"])
+
+    def break_gang(self, number: int) -> None:
+        """Take a pod from a gang that runs."""
+        running = [
+            pod["metadata"]["name"]
+            for pod in self.kai.store.list("pods", "default")
+            if pod["status"].get("phase") == "Running" and "-" in pod["metadata"]["name"]
+        ]
+        if running:
+            self.kai.store.delete("pods", "default", running[number % len(running)])
 
     def remove(self, number: int) -> None:
         owners = self.kai.store.list("replicasets.apps", "default")
@@ -163,14 +174,19 @@ def gpus_of(pod: dict[str, Any]) -> int:
 
 @pytest.mark.parametrize("profile", ["instant", "kubernetes"])
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@example(steps=[("submit", ("gang", "b", 3, "build"), 0, 10), ("break", None, 0, 10)])
 @given(steps=STEPS)
 def test_no_rule_is_broken_at_any_second(profile: str, steps: list[Any]) -> None:
     watched = Watched(profile)
     for what, work, number, seconds in [*steps, ("wait", None, 0, GRACE + 20)]:
         if what == "submit":
             watched.submit(*work)
-        elif what in ("kill", "remove"):
-            getattr(watched, what)(number)
+        elif what == "break":
+            watched.break_gang(number)
+        elif what == "kill":
+            watched.kill(number)
+        elif what == "remove":
+            watched.remove(number)
         elif what in ("close", "open"):
             watched.switch(number, what == "close")
         for _ in range(seconds):
