@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ghostfleet.api.podclaims import CLAIMS, CLASSES, SLICES
 from ghostfleet.controllers.kai import BIND_REQUESTS, POD_GROUPS, QUEUES, SCHEDULING_SHARDS, TOPOLOGIES
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND, VirtualClock
@@ -32,10 +33,13 @@ KINDS = {
     POD_GROUPS: ("scheduling.run.ai/v2alpha2", "PodGroup"),
     BIND_REQUESTS: ("scheduling.run.ai/v1alpha2", "BindRequest"),
     SCHEDULING_SHARDS: ("kai.scheduler/v1", "SchedulingShard"),
+    CLASSES: ("resource.k8s.io/v1", "DeviceClass"),
+    SLICES: ("resource.k8s.io/v1", "ResourceSlice"),
+    CLAIMS: ("resource.k8s.io/v1", "ResourceClaim"),
     "pods": ("v1", "Pod"),
 }
-#: Clusters with an old KAI may lack them.
-OPTIONAL = (TOPOLOGIES, SCHEDULING_SHARDS)
+#: Clusters with an old KAI, or an old Kubernetes, may lack them.
+OPTIONAL = (TOPOLOGIES, SCHEDULING_SHARDS, CLASSES, SLICES, CLAIMS)
 
 
 @dataclass(frozen=True)

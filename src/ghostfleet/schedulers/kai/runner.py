@@ -162,6 +162,9 @@ class KaiScheduler(Runner):
         pod = self.cache.find_pod(decision.pod)
         if pod is None or pod["spec"].get("nodeName") or "deletionTimestamp" in pod["metadata"]:
             return
+        if not all(decision.claims.values()):
+            # The pod that had the devices is gone, its claim is not; there is a cycle when it is.
+            return
         self._updater.forget_pod(decision.pod)
         where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
         request = bind_request(
@@ -171,6 +174,7 @@ class KaiScheduler(Runner):
             gpus=decision.gpu_count,
             portion=decision.gpu_portion,
             gpu_groups=decision.gpu_groups,
+            claims=self.cache.book.allocations(pod, decision.node, decision.claims) if decision.claims else (),
             labels={self.config.node_pool_label: self.config.node_pool} if self.config.node_pool else None,
         )
         try:

@@ -33,7 +33,7 @@ def node_facts(node: Object) -> tuple[object, ...]:
     )
 
 
-def node_info(node: Object) -> NodeInfo:
+def node_info(node: Object, dra_gpus: int = 0) -> NodeInfo:
     """A node without tasks."""
     amounts: Mapping[str, str] = (node.get("status") or {}).get("allocatable") or {}
     scalars = {
@@ -56,6 +56,7 @@ def node_info(node: Object) -> NodeInfo:
         max_tasks=pods,
         taints=(node.get("spec") or {}).get("taints") or (),
         not_ready=_not_ready(node),
+        dra_gpus=dra_gpus,
     )
 
 

@@ -7,8 +7,10 @@ parts of GPUs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ghostfleet.api.podclaims import ClaimError, uses_claims
 from ghostfleet.controllers.kai.constants import (
     GPU,
     GPU_FRACTION,
@@ -23,6 +25,7 @@ from ghostfleet.core.changes import Object
 from ghostfleet.schedulers.framework.podinfo import DEFAULT_SCHEDULER, SpecCache, SpecInfo
 from ghostfleet.schedulers.framework.terms import AffinityTerm, pod_terms
 from ghostfleet.schedulers.kai import pod_info, pod_status
+from ghostfleet.schedulers.kai.cache.devices import DeviceBook, pod_claims
 from ghostfleet.schedulers.kai.cache.nodes import scalar_amount
 from ghostfleet.schedulers.kai.cache.podgroups import job_key
 from ghostfleet.schedulers.kai.cache.queues import seconds_of
@@ -45,12 +48,10 @@ class _Shared(NamedTuple):
     affinity: Affinity
 
 
-def pod_problem(pod: Object) -> str:
+def pod_problem(pod: Object, book: DeviceBook) -> str:
     """Why a pod cannot be scheduled as it is; "" when nothing is wrong with it."""
     problem = gpu_request_problem(pod) if "annotations" in pod["metadata"] else ""
-    if not problem and pod["spec"].get("resourceClaims"):
-        problem = "pods with resource claims are not scheduled by KAI here; use the default scheduler for them"
-    return problem
+    return problem or (book.problem_of(pod) if uses_claims(pod) else "")
 
 
 def pod_state(pod: Object, request: Object | None) -> tuple[int, str]:
@@ -73,7 +74,8 @@ def pod_state(pod: Object, request: Object | None) -> tuple[int, str]:
 class PodReader:
     """Reads pods of one store."""
 
-    def __init__(self) -> None:
+    def __init__(self, book: DeviceBook) -> None:
+        self._book = book
         self._specs = SpecCache()
         self._shared: dict[tuple[object, ...], _Shared] = {}
 
@@ -84,13 +86,16 @@ class PodReader:
         namespace = metadata["namespace"]
         group = notes.get(POD_GROUP_ANNOTATION)
         shared = self._what_is_shared(namespace, spec, notes)
+        request, claims = shared.request, _claims(pod)
+        if claims:
+            request = replace(request, dra_gpus=self._book.asked_gpus(namespace, claims))
         return Pod(
             metadata["uid"],
             metadata["name"],
             namespace,
             job=job_key(namespace, group) if group else "",
             sub_group=labels.get(SUB_GROUP_LABEL, ""),
-            request=shared.request,
+            request=request,
             request_type=shared.request_type,
             created=seconds_of(metadata.get("creationTimestamp")) or 0.0,
             labels=labels,
@@ -98,6 +103,7 @@ class PodReader:
             nominated_node=(pod.get("status") or {}).get("nominatedNodeName") or "",
             reservation=namespace == RESERVATION,
             affinity=shared.affinity,
+            resource_claims=claims,
         )
 
     def _what_is_shared(self, namespace: str, spec: Object, notes: Mapping[str, str]) -> _Shared:
@@ -109,6 +115,16 @@ class PodReader:
                 self._shared.clear()
             found = self._shared[key] = _Shared(*_request(info, notes), _affinity(info, namespace))
         return found
+
+
+def _claims(pod: Object) -> tuple[tuple[str, str, bool], ...]:
+    if not uses_claims(pod):
+        return ()
+    try:
+        return pod_claims(pod)
+    except ClaimError:
+        # One that has a node already may have lost its claims.
+        return ()
 
 
 def _request(info: SpecInfo, notes: Mapping[str, str]) -> tuple[ResourceRequirements, str]:

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ghostfleet.api.podclaims import CLAIMS, CLASSES, SLICES
 from ghostfleet.controllers.kai.bindrequests import is_failed
 from ghostfleet.controllers.kai.constants import BIND_REQUESTS, POD_GROUPS, QUEUES, TOPOLOGIES
 from ghostfleet.controllers.kai.reservation import groups_of
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.store import Store
+from ghostfleet.schedulers.kai.cache.devices import DeviceBook
 from ghostfleet.schedulers.kai.cache.nodes import WORKER_LABELS, node_facts, node_info
 from ghostfleet.schedulers.kai.cache.podgroups import job_key, pod_group_info
 from ghostfleet.schedulers.kai.cache.pods import PodReader, pod_problem, pod_state
@@ -52,7 +54,8 @@ class SchedulerCache:
         self.config = config
         self._scheduler_name = config.scheduler_name
         self._changed = changed
-        self._reader = PodReader()
+        self.book = DeviceBook(store)
+        self._reader = PodReader(self.book)
         self.info = ClusterInfo()
         #: By uid: pods that are none of KAI's to schedule as they are, and why.
         self.problems: dict[str, tuple[Key, str]] = {}
@@ -68,6 +71,9 @@ class SchedulerCache:
             store.listen(QUEUES, self._notice_queue, status=False),
             store.listen(TOPOLOGIES, self._notice_topology),
             store.listen(_CLASSES, self._notice_class),
+            store.listen(CLAIMS, self._notice_claim),
+            store.listen(SLICES, self._notice_slice),
+            store.listen(CLASSES, self._notice_device_class),
         ]
         self.rebuild()
 
@@ -84,6 +90,8 @@ class SchedulerCache:
             known.clear()
         self._read_queues()
         self._read_topologies()
+        self.book.read()
+        self.info.claims, self.info.devices = self.book.claims, self.book.devices
         for node in store.list("nodes"):
             if self._takes_node(node):
                 self._set_node(node)
@@ -142,7 +150,7 @@ class SchedulerCache:
         name = node["metadata"]["name"]
         is_new = name not in self._facts
         self._facts[name] = node_facts(node)
-        self.info.set_node(node_info(node))
+        self.info.set_node(node_info(node, self.book.gpus_of(name)))
         if is_new:
             for seen in [each for each in self._seen.values() if each.node == name]:
                 self.info.set_task(_task(seen))
@@ -201,6 +209,27 @@ class SchedulerCache:
                 self._set_group(group)
         self._changed()
 
+    def _notice_claim(self, change: Change) -> None:
+        if change.new is None:
+            self.book.forget_claim((change.namespace, change.name))
+        else:
+            self.book.set_claim(change.new)
+        for key, _problem in [each for each in self.problems.values() if each[0][0] == change.namespace]:
+            pod = self._store.find("pods", *key)
+            if pod is not None:
+                self._see(pod)
+        self._changed()
+
+    def _notice_slice(self, change: Change) -> None:
+        name = self.book.set_slice(change.name, change.new)
+        node = self._store.find("nodes", "", name)
+        if node is not None and name in self._facts:
+            self._set_node(node)
+        self._changed()
+
+    def _notice_device_class(self, _change: Change) -> None:
+        self.rebuild()
+
     def _read_queues(self) -> None:
         self.info.set_queues(queue_info(each) for each in self._store.list(QUEUES) if self._is_of_pool(each))
 
@@ -221,7 +250,7 @@ class SchedulerCache:
         ours = pod["spec"].get("schedulerName") == self._scheduler_name
         if not node and not ours:
             return False
-        problem = pod_problem(pod) if ours and status == PENDING and self._is_of_pool(pod) else ""
+        problem = pod_problem(pod, self.book) if ours and status == PENDING and self._is_of_pool(pod) else ""
         if problem:
             self._forget(uid)
             return self._set_problem(uid, key, problem)
