@@ -16,6 +16,7 @@ from ghostfleet.drive.interface import Cluster
 from ghostfleet.lab.errors import LabError
 from ghostfleet.schedulers.framework.arguments import ConfigError
 from ghostfleet.schedulers.kai.cache import SchedulerCache
+from ghostfleet.schedulers.kai.cache.volumes import STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
 from ghostfleet.schedulers.kai.cluster_info import ClusterInfo
 from ghostfleet.schedulers.kai.conf import KAI_POLICY, PROFILES, SchedulerConfiguration
 from ghostfleet.schedulers.kai.conf_file import load_configuration
@@ -36,6 +37,9 @@ KINDS = {
     CLASSES: ("resource.k8s.io/v1", "DeviceClass"),
     SLICES: ("resource.k8s.io/v1", "ResourceSlice"),
     CLAIMS: ("resource.k8s.io/v1", "ResourceClaim"),
+    STORAGE_CLASSES: ("storage.k8s.io/v1", "StorageClass"),
+    VOLUMES: ("v1", "PersistentVolume"),
+    VOLUME_CLAIMS: ("v1", "PersistentVolumeClaim"),
     "pods": ("v1", "Pod"),
 }
 #: Clusters with an old KAI, or an old Kubernetes, may lack them.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ghostfleet.api.podclaims import ClaimError, uses_claims
 from ghostfleet.controllers.kai.constants import (
@@ -29,8 +29,9 @@ from ghostfleet.schedulers.kai.cache.devices import DeviceBook, pod_claims
 from ghostfleet.schedulers.kai.cache.nodes import scalar_amount
 from ghostfleet.schedulers.kai.cache.podgroups import job_key
 from ghostfleet.schedulers.kai.cache.queues import seconds_of
+from ghostfleet.schedulers.kai.cache.volumes import Volumes, node_terms
 from ghostfleet.schedulers.kai.pod_info import Pod
-from ghostfleet.schedulers.kai.pods import Affinity, NodeSelectorTerm, PodAffinityTerm, Requirement
+from ghostfleet.schedulers.kai.pods import Affinity, PodAffinityTerm
 from ghostfleet.schedulers.kai.resources import ResourceRequirements, is_mig
 
 __all__ = ["PodReader", "pod_problem", "pod_state"]
@@ -48,10 +49,12 @@ class _Shared(NamedTuple):
     affinity: Affinity
 
 
-def pod_problem(pod: Object, book: DeviceBook) -> str:
+def pod_problem(pod: Object, book: DeviceBook, volumes: Volumes) -> str:
     """Why a pod cannot be scheduled as it is; "" when nothing is wrong with it."""
     problem = gpu_request_problem(pod) if "annotations" in pod["metadata"] else ""
-    return problem or (book.problem_of(pod) if uses_claims(pod) else "")
+    if not problem and uses_claims(pod):
+        problem = book.problem_of(pod)
+    return problem or (volumes.problem_of(pod) if "volumes" in pod["spec"] else "")
 
 
 def pod_state(pod: Object, request: Object | None) -> tuple[int, str]:
@@ -74,8 +77,9 @@ def pod_state(pod: Object, request: Object | None) -> tuple[int, str]:
 class PodReader:
     """Reads pods of one store."""
 
-    def __init__(self, book: DeviceBook) -> None:
+    def __init__(self, book: DeviceBook, volumes: Volumes) -> None:
         self._book = book
+        self._volumes = volumes
         self._specs = SpecCache()
         self._shared: dict[tuple[object, ...], _Shared] = {}
 
@@ -89,6 +93,10 @@ class PodReader:
         request, claims = shared.request, _claims(pod)
         if claims:
             request = replace(request, dra_gpus=self._book.asked_gpus(namespace, claims))
+        affinity = shared.affinity
+        reach = self._volumes.terms_of(pod) if "volumes" in spec else ()
+        if reach:
+            affinity = replace(affinity, volumes=reach)
         return Pod(
             metadata["uid"],
             metadata["name"],
@@ -102,7 +110,7 @@ class PodReader:
             scheduler_name=spec.get("schedulerName", DEFAULT_SCHEDULER),
             nominated_node=(pod.get("status") or {}).get("nominatedNodeName") or "",
             reservation=namespace == RESERVATION,
-            affinity=shared.affinity,
+            affinity=affinity,
             resource_claims=claims,
         )
 
@@ -155,21 +163,13 @@ def _affinity(info: SpecInfo, namespace: str) -> Affinity:
     terms = pod_terms(info.affinity, namespace)
     return Affinity(
         node_selector=info.node_selector,
-        node_terms=None if required is None else [_node_term(each) for each in required.get("nodeSelectorTerms") or ()],
+        node_terms=None if required is None else node_terms(required.get("nodeSelectorTerms") or ()),
         tolerations=info.tolerations,
         pod_affinity=_terms(terms.required_affinity),
         pod_anti_affinity=_terms(terms.required_anti_affinity),
         preferred_pods=tuple((each.weight, _term(each)) for each in terms.preferred_affinity),
         host_ports=info.ports,
     )
-
-
-def _node_term(term: Mapping[str, Any]) -> NodeSelectorTerm:
-    return NodeSelectorTerm(_rules(term.get("matchExpressions") or ()), _rules(term.get("matchFields") or ()))
-
-
-def _rules(stated: Iterable[Mapping[str, Any]]) -> tuple[Requirement, ...]:
-    return tuple((each["key"], each["operator"], tuple(each.get("values") or ())) for each in stated)
 
 
 def _terms(terms: Iterable[AffinityTerm]) -> tuple[PodAffinityTerm, ...]:

@@ -8,7 +8,7 @@ Nodes, queues and pod groups of another node pool are not in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from ghostfleet.api.podclaims import CLAIMS, CLASSES, SLICES
@@ -23,6 +23,7 @@ from ghostfleet.schedulers.kai.cache.nodes import WORKER_LABELS, node_facts, nod
 from ghostfleet.schedulers.kai.cache.podgroups import job_key, pod_group_info
 from ghostfleet.schedulers.kai.cache.pods import PodReader, pod_problem, pod_state
 from ghostfleet.schedulers.kai.cache.queues import queue_info, topology_of
+from ghostfleet.schedulers.kai.cache.volumes import STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES, Volumes, claims_of
 from ghostfleet.schedulers.kai.cluster_info import ClusterInfo
 from ghostfleet.schedulers.kai.conf import SchedulerConfiguration
 from ghostfleet.schedulers.kai.pod_info import Pod, PodInfo
@@ -55,7 +56,10 @@ class SchedulerCache:
         self._scheduler_name = config.scheduler_name
         self._changed = changed
         self.book = DeviceBook(store)
-        self._reader = PodReader(self.book)
+        self._volumes = Volumes(store)
+        self._reader = PodReader(self.book, self._volumes)
+        #: Pods without a node that use a volume claim, by the claim.
+        self._claiming: dict[Key, dict[Key, None]] = {}
         self.info = ClusterInfo()
         #: By uid: pods that are none of KAI's to schedule as they are, and why.
         self.problems: dict[str, tuple[Key, str]] = {}
@@ -74,6 +78,9 @@ class SchedulerCache:
             store.listen(CLAIMS, self._notice_claim),
             store.listen(SLICES, self._notice_slice),
             store.listen(CLASSES, self._notice_device_class),
+            store.listen(VOLUME_CLAIMS, self._notice_volume_claim),
+            store.listen(VOLUMES, self._notice_volumes),
+            store.listen(STORAGE_CLASSES, self._notice_volumes),
         ]
         self.rebuild()
 
@@ -86,7 +93,7 @@ class SchedulerCache:
         """Read everything anew."""
         store = self._store
         self.info = ClusterInfo(gpu_groups_made=self.info.gpu_groups_made, usage=self.info.usage)
-        for known in (self.problems, self._seen, self._members, self._requests, self._facts):
+        for known in (self.problems, self._seen, self._members, self._requests, self._facts, self._claiming):
             known.clear()
         self._read_queues()
         self._read_topologies()
@@ -190,6 +197,7 @@ class SchedulerCache:
         if change.new is None:
             assert change.old is not None
             uid = change.old["metadata"]["uid"]
+            self._note_claims(change.old, (change.namespace, change.name), waits=False)
             if self.problems.pop(uid, None) is not None or self._forget(uid):
                 self._changed()
         elif self._see(change.new):
@@ -230,6 +238,21 @@ class SchedulerCache:
     def _notice_device_class(self, _change: Change) -> None:
         self.rebuild()
 
+    def _notice_volume_claim(self, change: Change) -> None:
+        self._look_at_volumes([(change.namespace, change.name)])
+
+    def _notice_volumes(self, _change: Change) -> None:
+        self._look_at_volumes(list(self._claiming))
+
+    def _look_at_volumes(self, claims: Iterable[Key]) -> None:
+        """Read pods anew that use claims of which something changed, if they wait."""
+        for key in {pod: None for claim in claims for pod in self._claiming.get(claim, ())}:
+            pod = self._store.find("pods", *key)
+            if pod is not None and not pod["spec"].get("nodeName"):
+                self._forget(pod["metadata"]["uid"])
+                self._see(pod)
+                self._changed()
+
     def _read_queues(self) -> None:
         self.info.set_queues(queue_info(each) for each in self._store.list(QUEUES) if self._is_of_pool(each))
 
@@ -250,7 +273,11 @@ class SchedulerCache:
         ours = pod["spec"].get("schedulerName") == self._scheduler_name
         if not node and not ours:
             return False
-        problem = pod_problem(pod, self.book) if ours and status == PENDING and self._is_of_pool(pod) else ""
+        if "volumes" in pod["spec"]:
+            self._note_claims(pod, key, waits=not pod["spec"].get("nodeName"))
+        problem = ""
+        if ours and status == PENDING and self._is_of_pool(pod):
+            problem = pod_problem(pod, self.book, self._volumes)
         if problem:
             self._forget(uid)
             return self._set_problem(uid, key, problem)
@@ -273,6 +300,17 @@ class SchedulerCache:
             self._members.setdefault(read.job, {})[uid] = None
         self.info.set_task(_task(seen))
         return True
+
+    def _note_claims(self, pod: Object, key: Key, *, waits: bool) -> None:
+        """Remember who waits with which claims."""
+        for name in claims_of(pod):
+            users = self._claiming.setdefault((key[0], name), {})
+            if waits:
+                users[key] = None
+            else:
+                users.pop(key, None)
+            if not users:
+                del self._claiming[key[0], name]
 
     def _set_problem(self, uid: str, key: Key, problem: str) -> bool:
         known = self.problems.get(uid)
