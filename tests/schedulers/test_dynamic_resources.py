@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from ghostfleet.core.clock import SECOND
+from ghostfleet.core.latency import Client
 from ghostfleet.schedulers.framework.runner import Pace
 
 CLAIMS = "resourceclaims.resource.k8s.io"
@@ -285,7 +287,7 @@ def test_a_pod_is_bound_when_its_devices_are_bound(devices: Devices, lab: Any) -
 
 def test_with_a_slow_client_devices_are_taken_before_they_are_written(devices: Devices, lab: Any) -> None:
     devices.node("a", 1)
-    lab.start(pace=Pace(latency=1_000_000))
+    lab.start(pace=Pace(Client(requests={"create": (SECOND,), "update": (SECOND,)})))
     devices.own("p")
     devices.own("q")
     lab.clock.run(until=lab.clock.now() + 500_000)
@@ -298,7 +300,7 @@ def test_with_a_slow_client_devices_are_taken_before_they_are_written(devices: D
 
 def test_a_pod_that_goes_before_its_claim_is_written_leaves_its_devices_to_others(devices: Devices, lab: Any) -> None:
     devices.node("a", 1)
-    lab.start(pace=Pace(latency=1_000_000))
+    lab.start(pace=Pace(Client(requests={"create": (SECOND,), "update": (SECOND,)})))
     devices.own("p")
     lab.clock.run(until=lab.clock.now() + 500_000)
     lab.delete("p")

@@ -51,6 +51,7 @@ TOPICS = {
     "validation": Topic("what kube-apiserver says about bad objects", controllers=False),
     "customresources": Topic("what kube-apiserver says about definitions and custom objects", controllers=False),
     "patches": Topic("answers of kube-apiserver to patches", controllers=False),
+    "latency": Topic("how long requests take, and the scheduler for a pod", programs=True),
     "facts": Topic("the languages of stages: gojq, text/template with sprig, cel-go, YAML"),
     "tables": Topic("rows as Kubernetes' printers make them"),
     "wireforms": Topic("protobuf as Kubernetes' packages encode it"),
@@ -88,7 +89,7 @@ def record(name: str, arguments: argparse.Namespace) -> None:
     topic = TOPICS[name]
     recorder: Callable[..., None] = importlib.import_module("scheduling" if name == "scheduler" else name).record
     if topic.controllers is None:
-        recorder()
+        recorder(*([arguments.bin_dir] if topic.programs else ()))
         return
     from controlplane import control_plane
 

@@ -19,7 +19,7 @@ from ghostfleet.core.clock import SECOND
 from ghostfleet.core.selectors import selector_from_object
 from ghostfleet.drive.interface import EVENTS, PODS, Cluster, Kind, Refused
 from ghostfleet.lab.survey import GPU_RESOURCES
-from ghostfleet.schedulers.framework.requests import pod_requests
+from ghostfleet.schedulers.framework.podinfo import pod_requests
 
 __all__ = ["Eviction", "EvictionLog"]
 

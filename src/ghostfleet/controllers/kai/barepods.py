@@ -7,7 +7,7 @@ anew as soon as it is gone, under its name and as it was before it was bound. No
 from __future__ import annotations
 
 from ghostfleet.api.admission import Admission
-from ghostfleet.api.defaults import prepare_for_create
+from ghostfleet.api.strategy import prepare_for_create
 from ghostfleet.controllers.kai.constants import GPU_GROUP, POD_GROUP_ANNOTATION, RECEIVED_RESOURCE_TYPE
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.errors import ApiError

@@ -11,7 +11,7 @@ from typing import Any
 
 from ghostfleet.core.changes import Object
 from ghostfleet.core.store import Store
-from ghostfleet.schedulers.kai.pods import NodeSelectorTerm, Requirement
+from ghostfleet.schedulers.kai.pods import NodeSelectorRequirement, NodeSelectorTerm
 
 __all__ = ["STORAGE_CLASSES", "VOLUMES", "VOLUME_CLAIMS", "Volumes", "claims_of", "node_terms"]
 
@@ -41,7 +41,7 @@ def node_terms(stated: Sequence[Mapping[str, Any]]) -> Terms:
     )
 
 
-def _rules(stated: Sequence[Mapping[str, Any]]) -> tuple[Requirement, ...]:
+def _rules(stated: Sequence[Mapping[str, Any]]) -> tuple[NodeSelectorRequirement, ...]:
     return tuple((each["key"], each["operator"], tuple(each.get("values") or ())) for each in stated)
 
 
