@@ -11,7 +11,7 @@ with their rate limits, and the next cycle waits until they are written, as KAI 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 
 from ghostfleet.controllers.events import EventRecorder
@@ -73,6 +73,8 @@ class KaiScheduler(Runner):
         self._fetched: float | None = None
         #: Decisions that are not written yet.
         self._unwritten = 0
+        #: What is to be told when they are.
+        self._untold: list[Callable[[], None]] = []
         self._timer: Handle | None = None
         self.cache = SchedulerCache(store, config, self.wake)
 
@@ -132,23 +134,31 @@ class KaiScheduler(Runner):
 
     def _write(self, decisions: Decisions) -> None:
         evicted = {each.pod for each in decisions.evictions}
-        for each in decisions.log:
+        # What is pipelined is only told of, after all that is written.
+        self._untold = [
+            partial(self._pipeline, each, self.cache.find_pod(each.pod), evicted) for each in decisions.pipelines
+        ]
+        written = [each for each in decisions.log if not isinstance(each, Pipeline)]
+        self._unwritten += len(written)
+        for each in written:
             if isinstance(each, Bind):
-                self._later(self._kai, "create", BIND_REQUESTS, partial(self._bind, each))
-            elif isinstance(each, Evict):
-                self._later(self._pods, "delete", "pods", partial(self._evict, each))
+                self._when_let(self._kai, "create", BIND_REQUESTS, partial(self._do, partial(self._bind, each)))
             else:
-                self._pipeline(each, moves=each.pod in evicted)
-
-    def _later(self, client: Client | None, verb: str, resource: str, write: Callable[[], None]) -> None:
-        self._unwritten += 1
-        self._when_let(client, verb, resource, partial(self._do, write))
+                self._when_let(self._pods, "delete", "pods", partial(self._do, partial(self._evict, each)))
+        if not written:
+            self._tell()
 
     def _do(self, write: Callable[[], None]) -> None:
         write()
         self._unwritten -= 1
         if not self._unwritten:
+            self._tell()
             self.wake()
+
+    def _tell(self) -> None:
+        for tell in self._untold:
+            tell()
+        self._untold = []
 
     def _when_let(self, client: Client | None, verb: str, resource: str, write: Callable[[], None]) -> None:
         """Write as soon as a client's rate limit lets it and the request has taken its time."""
@@ -214,13 +224,12 @@ class KaiScheduler(Runner):
         else:
             self._recorder.warning(pod, "PodLost", f"Pod {where} is evicted and has no owner: nothing makes it anew")
 
-    def _pipeline(self, decision: Pipeline, *, moves: bool) -> None:
-        pod = self.cache.find_pod(decision.pod)
+    def _pipeline(self, decision: Pipeline, pod: Object | None, evicted: Collection[str]) -> None:
         if pod is None:
             return
         where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
         self._updater.forget_pod(decision.pod)
-        why = "it moves there" if moves else "pods there are leaving"
+        why = "it moves there" if decision.pod in evicted else "pods there are leaving"
         told = f"Pod {where} was pipelined to node {decision.node}: {why}"
         self._recorder.normal(pod, "Pipelined", told)
 
