@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -81,6 +82,7 @@ async def _watch(cluster: Cluster, resource: str, node_pool: str, form: Form) ->
             if form is Form.TABLE:
                 typer.echo(rfc3339(cluster.now()))
             _print(states, resource, form)
+            sys.stdout.flush()
         await cluster.sleep(SECOND)
 
 

@@ -106,14 +106,19 @@ def _in_short(told: JobExplanation) -> str:
 def _verdict(queue: QueueState) -> str:
     gpu = queue.resources["gpu"]
     if gpu.limit != _UNLIMITED and gpu.allocated >= gpu.limit:
-        return f"it has reached its limit of {gpu.limit:g} GPUs"
+        return f"it has reached its limit of {_gpus(gpu.limit)}"
     if gpu.allocated > gpu.fair_share:
-        return f"it has {gpu.allocated - gpu.fair_share:g} GPUs more than its fair share, which others may take back"
+        return f"it has {_gpus(gpu.allocated - gpu.fair_share)} more than its fair share, which others may take back"
     if gpu.requested > gpu.allocated and gpu.allocated < gpu.fair_share:
-        return f"it lacks {gpu.fair_share - gpu.allocated:g} GPUs of its fair share, and may take them back from others"
+        lacking = _gpus(gpu.fair_share - gpu.allocated)
+        return f"it lacks {lacking} of its fair share, and may take as much back from others"
     if gpu.requested > gpu.allocated:
         return "it has its fair share of GPUs and asks for more"
     return "it has all the GPUs that it asks for"
+
+
+def _gpus(count: float) -> str:
+    return f"{count:g} GPU{'' if count == 1 else 's'}"
 
 
 def _fair_share(queue: QueueState, parent: QueueState | None) -> str:
