@@ -128,7 +128,10 @@ def _check_dispatcher(dispatcher: str) -> None:
 
 
 #: What is about simulated parts, and cannot be asked of real ones.
-_SIMULATED = ("clock", "tls", "seed", "profile", "commands", "schedulers", "dispatcher", "projects")
+_SIMULATED = (
+    *("clock", "tls", "seed", "profile", "commands", "schedulers", "dispatcher", "projects"),
+    *("kai_profile", "kai_policy", "kai_config", "kai_queue_label", "recreate_bare_pods"),
+)
 
 
 def _check_real(settings: LaunchConfig) -> None:

@@ -135,11 +135,31 @@ def test_a_shard_says_how_its_scheduler_is_set_up() -> None:
     assert config.usage.half_life == 3600
 
 
+def test_a_shard_turns_single_actions_and_plugins_off_and_on_and_orders_them() -> None:
+    usual = SchedulerConfiguration()
+    assert shard_configuration({}, usual) == usual
+    spec = {
+        "actions": {"consolidation": {"enabled": False}, "preempt": {"priority": 450}},
+        "plugins": {
+            "minruntime": {"enabled": False},
+            "podaffinity": {},
+            "nodeplacement": {"arguments": {"gpu": "spread"}},
+        },
+    }
+    config = shard_configuration(spec, usual)
+    assert config.actions == ("allocate", "preempt", "reclaim", "stalegangeviction")
+    names = [each.name for each in config.plugins]
+    assert names[-1] == "podaffinity"
+    assert "minruntime" not in names
+    assert next(each for each in config.plugins if each.name == "nodeplacement").arguments == {"gpu": "spread"}
+
+
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
         ({"args": {"max-consolidation-preemptees": "few"}}, "spec.args.max-consolidation-preemptees: 'few'"),
         ({"args": {"use-scheduling-signatures": "maybe"}}, "expected true or false"),
+        ({"actions": {"backfill": {}}}, 'spec.actions: unknown name "backfill"; known are allocate'),
         ({"queueDepthPerAction": {"backfill": 1}}, 'spec.queueDepthPerAction: "backfill" is none of the actions'),
         ({"usageDBConfig": {"usageParams": {"windowType": "x"}}}, 'spec.usageDBConfig.usageParams.windowType: "x"'),
     ],

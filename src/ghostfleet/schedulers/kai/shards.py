@@ -8,7 +8,7 @@ an event, and goes on as it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,8 +21,9 @@ from ghostfleet.core.durations import parse_duration
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.store import Store
 from ghostfleet.schedulers.framework.arguments import ConfigError
-from ghostfleet.schedulers.kai.conf import PluginOption, SchedulerConfiguration
+from ghostfleet.schedulers.kai.conf import ACTIONS, PluginOption, SchedulerConfiguration
 from ghostfleet.schedulers.kai.conf_file import queue_depths, usage_params
+from ghostfleet.schedulers.kai.plugins import PLUGINS
 from ghostfleet.schedulers.kai.plugins.nodeplacement import SPREAD
 from ghostfleet.schedulers.kai.runner import KaiScheduler
 
@@ -92,6 +93,7 @@ def shard_configuration(spec: Mapping[str, Any], usual: SchedulerConfiguration) 
     )
     k_value = spec.get("kValue")
     config = _with_arguments(config, "proportion", kValue=None if k_value is None else str(k_value))
+    config = _overridden(config, spec)
     depths = queue_depths("spec.queueDepthPerAction", spec.get("queueDepthPerAction") or {}, tuple(config.actions))
     usage = spec.get("usageDBConfig")
     return replace(
@@ -112,6 +114,33 @@ def _placed(config: SchedulerConfiguration, strategy: Mapping[str, str]) -> Sche
         plugins = [each for each in config.plugins if each.name not in ("gpupack", "gpusharingorder", "gpuspread")]
         config = replace(config, plugins=(*plugins, PluginOption("gpuspread")))
     return _with_arguments(config, "nodeplacement", **strategy)
+
+
+def _overridden(config: SchedulerConfiguration, spec: Mapping[str, Any]) -> SchedulerConfiguration:
+    """What a shard says of single actions and plugins: on or off, their place, arguments in place of others."""
+    actions = _ordered("spec.actions", list(config.actions), spec.get("actions") or {}, ACTIONS)
+    named = {each.name: each for each in config.plugins}
+    stated = spec.get("plugins") or {}
+    plugins = []
+    for name in _ordered("spec.plugins", list(named), stated, PLUGINS):
+        arguments = (stated.get(name) or {}).get("arguments")
+        usual = named.get(name, PluginOption(name))
+        plugins.append(usual if arguments is None else PluginOption(name, arguments))
+    return replace(config, actions=tuple(actions), plugins=tuple(plugins))
+
+
+def _ordered(path: str, usual: list[str], stated: Mapping[str, Any], known: Collection[str]) -> list[str]:
+    """Names by priority, the highest first. Those that are usual are a hundred apart, the last at 100 (estimated: KAI
+    says no more than that they are spaced so); one that is new comes last unless it says where."""
+    places = {name: (len(usual) - index) * 100 for index, name in enumerate(usual)}
+    for name, each in stated.items():
+        if name not in known:
+            raise ConfigError(f'{path}: unknown name "{name}"; known are {", ".join(known)}')
+        if (each or {}).get("enabled") is False:
+            places.pop(name, None)
+        else:
+            places[name] = (each or {}).get("priority", places.get(name, 0))
+    return sorted(places, key=lambda name: -places[name])
 
 
 def _with_arguments(config: SchedulerConfiguration, plugin: str, **arguments: str | None) -> SchedulerConfiguration:
