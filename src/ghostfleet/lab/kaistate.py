@@ -5,6 +5,8 @@ On a cluster of ghostfleet's KAI is set up as the cluster says it is; on another
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from ghostfleet.api.podclaims import CLAIMS, CLASSES, SLICES
@@ -58,6 +60,14 @@ class KaiState:
     @property
     def info(self) -> ClusterInfo:
         return self.cache.info
+
+    @contextmanager
+    def thinking(self) -> Iterator[None]:
+        """While a cycle is played: v0.13 crashes on some clusters, as the real one does."""
+        try:
+            yield
+        except Exception as error:
+            raise LabError(f"KAI's cycle crashes on this cluster: {error!r}; --kai-profile latest has fixes") from error
 
 
 async def has_kai(cluster: Cluster) -> bool:

@@ -94,7 +94,8 @@ def explain_with_kai(state: KaiState, pod: Object) -> KaiExplanation:
     queue = ((group or {}).get("spec") or {}).get("queue", "")
     checks = tuple(all_checks(state, pod, group))
     wrong = [each for each in checks if not each.ok]
-    told = explain_job(state.info, state.config, state.now, key) if key in state.info.pod_groups else None
+    with state.thinking():
+        told = explain_job(state.info, state.config, state.now, key) if key in state.info.pod_groups else None
     names = _Names(state)
     return KaiExplanation(
         namespace=own["namespace"],

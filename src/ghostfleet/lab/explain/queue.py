@@ -57,7 +57,8 @@ async def explain_queue(cluster: Cluster, name: str, node_pool: str = "") -> Que
         raise LabError(f"there is no queue {name}; there are {known}")
     below = _below(state, name)
     jobs = sorted((job for job in state.info.pod_groups.values() if job.queue in below and job.pending), key=_age)
-    explained = explain_jobs(state.info, state.config, state.now, [job.uid for job in jobs[:_MOST_JOBS]])
+    with state.thinking():
+        explained = explain_jobs(state.info, state.config, state.now, [job.uid for job in jobs[:_MOST_JOBS]])
     told = [_waiting(job, each) for job, each in zip(jobs, explained, strict=False)]
     return QueueExplanation(
         name,

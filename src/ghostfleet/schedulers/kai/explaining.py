@@ -149,7 +149,7 @@ def _why_first(session: Session, one: PodGroupInfo, other: PodGroupInfo) -> str:
 def _why_in_queue(one: PodGroupInfo, other: PodGroupInfo) -> str:
     if one.priority != other.priority:
         return f"its priority is {one.priority}, this one's {other.priority}"
-    if one.created != other.created and one.created < other.created:
+    if one.created < other.created:
         return "both have one priority, and it is older"
     if one.created == other.created:
         return "both have one priority and one age, and its name comes first"
