@@ -44,7 +44,7 @@ class DeviceBook:
         """Read everything anew."""
         self._slices = {each["metadata"]["name"]: each for each in self._store.list(SLICES)}
         self.devices = {}
-        for node in {each["spec"].get("nodeName") or "" for each in self._slices.values()}:
+        for node in dict.fromkeys(each["spec"].get("nodeName") or "" for each in self._slices.values()):
             self._look_at(node)
         self.claims, self.problems = {}, {}
         for claim in self._store.list(CLAIMS):
