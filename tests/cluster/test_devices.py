@@ -11,11 +11,11 @@ from ghostfleet.api.options import DeleteOptions, WriteOptions
 from ghostfleet.cluster import Cluster, ClusterConfig
 from ghostfleet.core.clock import SECOND
 
-CLAIMS = "resourceclaims.resource.k8s.io"
+CLAIMS, CLASSES = "resourceclaims.resource.k8s.io", "deviceclasses.resource.k8s.io"
 NODES, DEVICES = 2, 3
 steps = st.lists(
     st.one_of(
-        st.tuples(st.just("create"), st.sampled_from(["own", "shared-1", "shared-2"])),
+        st.tuples(st.just("create"), st.sampled_from(["own", "shared-1", "shared-2", "extended"])),
         st.tuples(st.just("delete"), st.integers(0, 11)),
         st.tuples(st.just("finish"), st.integers(0, 11)),
         st.tuples(st.just("wait"), st.integers(1, 20)),
@@ -32,17 +32,26 @@ class _Run:
         about = {"apiVersion": "resource.k8s.io/v1"}
         template = {**about, "kind": "ResourceClaimTemplate", "metadata": {"name": "gpus"}, "spec": {"spec": spec}}
         self._create("resourceclaimtemplates.resource.k8s.io", template)
+        selector = {"cel": {"expression": "device.driver == 'gpu.example.com'"}}
+        served = {"extendedResourceName": "example.com/gpu", "selectors": [selector]}
+        self._create(CLASSES, {**about, "kind": "DeviceClass", "metadata": {"name": "served"}, "spec": served})
         for name in ("shared-1", "shared-2"):
             self._create(CLAIMS, {**about, "kind": "ResourceClaim", "metadata": {"name": name}, "spec": spec})
         self.cluster.clock.settle()
 
     def _create(self, key: str, obj: dict[str, Any]) -> None:
         resource = self.cluster.registry.by_key(key)
-        self.cluster.api.create(resource, resource.storage, "default", obj, WriteOptions())
+        namespace = "default" if resource.namespaced else ""
+        self.cluster.api.create(resource, resource.storage, namespace, obj, WriteOptions())
 
     def create(self, claim: str) -> None:
-        named = {"resourceClaimTemplateName": "gpus"} if claim == "own" else {"resourceClaimName": claim}
-        spec = {"containers": [{"name": "main", "image": "x"}], "resourceClaims": [{"name": "gpu", **named}]}
+        container: dict[str, Any] = {"name": "main", "image": "x"}
+        spec: dict[str, Any] = {"containers": [container]}
+        if claim == "extended":
+            container["resources"] = {"limits": {"example.com/gpu": "1"}}
+        else:
+            named = {"resourceClaimTemplateName": "gpus"} if claim == "own" else {"resourceClaimName": claim}
+            spec["resourceClaims"] = [{"name": "gpu", **named}]
         metadata = {"name": f"pod-{self._count}"}
         self._create("pods", {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
         self._count += 1

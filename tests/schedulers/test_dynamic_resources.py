@@ -305,3 +305,127 @@ def test_a_pod_that_goes_before_its_claim_is_written_leaves_its_devices_to_other
     devices.own("q")
     lab.clock.run(until=lab.clock.now() + 20_000_000)
     assert lab.node_of("q") == "a"
+
+
+# -- extended resources -----------------------------------------------------------------------------------------------
+
+GPU = "example.com/gpu"
+
+
+def served(devices: Devices, resource: str = GPU) -> None:
+    """A class that stands for an extended resource."""
+    selector = {"cel": {"expression": f"device.driver == '{DRIVER}'"}}
+    devices.put("DeviceClass", "served", spec={"selectors": [selector], "extendedResourceName": resource})
+
+
+def extended(lab: Any, pod: str) -> Any:
+    """The claim that a pod's status tells of."""
+    return lab.store.get(CLAIMS, "default", lab.get(pod)["status"]["extendedResourceClaimStatus"]["resourceClaimName"])
+
+
+def test_a_pod_that_asks_for_a_resource_which_a_class_serves_gets_devices(devices: Devices, lab: Any) -> None:
+    lab.node("bare")
+    devices.node("gpus", 3)
+    served(devices)
+    lab.pod("p", {GPU: "2"})
+    lab.run()
+    assert lab.node_of("p") == "gpus"
+    told = lab.get("p")["status"]["extendedResourceClaimStatus"]
+    name = "container-0-request-0"
+    assert told["requestMappings"] == [{"containerName": "main", "resourceName": GPU, "requestName": name}]
+    claim = extended(lab, "p")
+    assert claim["metadata"]["generateName"] == "p-extended-resources-"
+    assert claim["metadata"]["annotations"] == {"resource.kubernetes.io/extended-resource-claim": "true"}
+    assert claim["metadata"]["ownerReferences"][0]["uid"] == lab.get("p")["metadata"]["uid"]
+    results = claim["status"]["allocation"]["devices"]["results"]
+    assert [(each["request"], each["device"]) for each in results] == [(name, "gpu-0"), (name, "gpu-1")]
+    assert claim["status"]["reservedFor"][0]["name"] == "p"
+
+
+def test_pods_with_extended_resources_get_different_devices_until_none_is_left(devices: Devices, lab: Any) -> None:
+    devices.node("a", 3)
+    served(devices)
+    for name in ("p", "q", "r", "s"):
+        lab.pod(name, {GPU: "1"})
+    lab.run()
+    held = [each["device"] for claim in lab.store.list(CLAIMS) for each in
+            claim["status"]["allocation"]["devices"]["results"]]  # fmt: skip
+    assert sorted(held) == ["gpu-0", "gpu-1", "gpu-2"]
+    assert lab.message("s") == (
+        "0/1 nodes are available: 1 cannot allocate all claims. still not schedulable, " + NOBODY.format(1)
+    )
+
+
+def test_a_node_that_has_the_resource_itself_gives_that_and_makes_no_claim(devices: Devices, lab: Any) -> None:
+    served(devices, "nvidia.com/gpu")
+    lab.node("plugin", 8)
+    lab.gpus("p", 8)
+    lab.gpus("q", 1)
+    lab.run()
+    assert lab.node_of("p") == "plugin"
+    assert lab.store.list(CLAIMS) == []
+    assert "Insufficient nvidia.com/gpu" in lab.message("q")
+
+
+def test_a_pod_waits_until_a_class_serves_its_resource(devices: Devices, lab: Any) -> None:
+    devices.node("a")
+    lab.pod("p", {GPU: "1"})
+    lab.run()
+    assert lab.message("p").startswith(f"0/1 nodes are available: 1 Insufficient {GPU}.")
+    served(devices)
+    lab.clock.run(until=lab.clock.now() + 20_000_000)
+    assert lab.node_of("p") == "a"
+
+
+def test_every_class_serves_the_resource_of_its_name(devices: Devices, lab: Any) -> None:
+    devices.node("a")
+    lab.pod("p", {"deviceclass.resource.kubernetes.io/gpu": "1"})
+    lab.run()
+    assert lab.node_of("p") == "a"
+    assert extended(lab, "p")["spec"]["devices"]["requests"][0]["exactly"]["deviceClassName"] == "gpu"
+
+
+def test_claims_and_extended_resources_of_a_pod_are_solved_together(devices: Devices, lab: Any) -> None:
+    devices.node("small", 2)
+    devices.node("large", 3)
+    served(devices)
+    devices.claim("two", ask(2))
+    named = [{"name": "two", "resourceClaimName": "two"}]
+    lab.pod("p", {GPU: "1"}, resourceClaims=named)
+    lab.run()
+    assert lab.node_of("p") == "large"
+    assert devices.held("two") == [("large", "gpu-0"), ("large", "gpu-1")]
+    assert extended(lab, "p")["status"]["allocation"]["devices"]["results"][0]["device"] == "gpu-2"
+
+
+def test_a_claim_left_over_from_an_earlier_attempt_goes_before_the_pod_is_tried_again(
+    devices: Devices, lab: Any
+) -> None:
+    devices.node("a", 1)
+    served(devices)
+    pod = lab.pod("p", {GPU: "1"})
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": pod["metadata"]["uid"], "controller": True}
+    annotations = {"resource.kubernetes.io/extended-resource-claim": "true"}
+    finalizers = ["resource.kubernetes.io/delete-protection"]
+    about = {"ownerReferences": [owner], "annotations": annotations, "finalizers": finalizers}
+    devices.claim("left", metadata=about)
+    lab.run()
+    assert lab.events("p")[0]["message"] == (
+        "0/1 nodes are available: 1 cannot schedule extended resource claim. deletion of ResourceClaim completed, "
+        + NOBODY.format(1)
+    )
+    assert lab.store.find(CLAIMS, "default", "left") is None
+    assert lab.node_of("p") == "a"
+
+
+def test_a_pod_that_goes_before_its_extended_claim_is_written_leaves_nothing(devices: Devices, lab: Any) -> None:
+    devices.node("a", 1)
+    served(devices)
+    lab.start(pace=Pace(latency=1_000_000))
+    lab.pod("p", {GPU: "1"})
+    lab.clock.run(until=lab.clock.now() + 500_000)
+    lab.delete("p")
+    lab.pod("q", {GPU: "1"})
+    lab.clock.run(until=lab.clock.now() + 20_000_000)
+    assert lab.node_of("q") == "a"
+    assert len(lab.store.list(CLAIMS)) == 1

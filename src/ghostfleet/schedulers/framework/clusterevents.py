@@ -47,7 +47,7 @@ class ClusterEvents:
         for name in plugins:
             plugin = REGISTRY.get(name)
             events = plugin.events if plugin is not None else frozenset()
-            if events and (self.freed or any(event in events for event in self.seen)):
+            if (self.freed and NODES in events) or any(event in events for event in self.seen):
                 return True
         return bool(self.freed) and self._fits_now(cycle)
 

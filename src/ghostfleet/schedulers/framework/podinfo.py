@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from ghostfleet.api.extendedresources import is_extended
 from ghostfleet.core.changes import Object
 from ghostfleet.schedulers.framework.requests import Requests, pod_requests
 from ghostfleet.schedulers.framework.terms import PodTerms, pod_terms
@@ -38,6 +39,7 @@ class SpecInfo:
         "delta",
         "disks",
         "ephemeral",
+        "extended",
         "has_terms",
         "images",
         "is_special",
@@ -81,6 +83,10 @@ class SpecInfo:
         self.disks: tuple[Object, ...] = tuple(each for each in volumes if any(each.get(disk) for disk in _DISKS))
         #: Claims of devices, as the pod names them.
         self.resource_claims: tuple[Object, ...] = tuple(spec.get("resourceClaims") or ())
+        #: Resources it asks for that devices may stand for.
+        self.extended: tuple[str, ...] = tuple(
+            name for name, amount in self.requests.asked.items() if amount and is_extended(name)
+        )
         #: Whether the pod takes more of its node than amounts of resources.
         self.is_special = bool(self.ports or self.claims or self.ephemeral or self.disks)
         #: What the pod adds to the columns of its node; filled in by the table of nodes, which knows the columns.

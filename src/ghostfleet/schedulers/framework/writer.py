@@ -69,8 +69,11 @@ class Writer:
         for pod, cycle, node, answer in placements:
             if answer is None:
                 self._give_up(pod, cycle, node)
-            elif answer or self._hold(pod, cycle, node):
+            elif answer:
                 ready.append((pod, node))
+            elif self._hold(pod, cycle, node):
+                # Plugins may have written something to it.
+                ready.append((self.current(pod) or pod, node))
         if self._limiter is None and not self._latency:
             self._write_all(ready)
             return

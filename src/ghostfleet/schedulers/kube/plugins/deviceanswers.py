@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ghostfleet.api.extendedresources import claim_for, device_requests
 from ghostfleet.api.podclaims import allocation_of
 from ghostfleet.core.changes import Object
 from ghostfleet.schedulers.dra import (
@@ -20,12 +21,50 @@ from ghostfleet.schedulers.framework.plugin import Filter, Objection, Scope, Sco
 from ghostfleet.schedulers.framework.snapshot import Snapshot
 from ghostfleet.schedulers.kube.plugins.bindingconditions import has_failed
 from ghostfleet.schedulers.kube.plugins.devices import DeviceManager
+from ghostfleet.schedulers.kube.plugins.extendedresources import ExtendedResources
 from ghostfleet.schedulers.kube.plugins.normalising import as_share
 
-__all__ = ["DevicesFilter", "FirstAvailableScore"]
+__all__ = ["DevicesFilter", "FirstAvailableScore", "PodDevices"]
 
 _NONE_FREE = "cannot allocate all claims"
 _ELSEWHERE = "resourceclaim not available on the node"
+_STALE = "cannot schedule extended resource claim"
+
+
+class PodDevices:
+    """What a pod needs devices for: its claims that are to be allocated, and extended resources.
+
+    Which of the resources these are differs from node to node.
+    """
+
+    __slots__ = ("_by_resources", "_extended", "_pod", "_serving", "missing")
+
+    def __init__(
+        self, claims: Sequence[Object], pod: Object, extended: ExtendedResources, serving: dict[str, str]
+    ) -> None:
+        self.missing = [claim for claim in claims if allocation_of(claim) is None]
+        self._pod = pod
+        self._extended = extended
+        self._serving = serving
+        self._by_resources: dict[tuple[str, ...], PodClaims | None] = {
+            (): PodClaims(self.missing) if self.missing else None
+        }
+
+    @property
+    def most(self) -> PodClaims | None:
+        """What it needs where devices stand for all of the resources."""
+        return self._needed(self._serving)
+
+    def on(self, slot: int) -> PodClaims | None:
+        """What it needs on a node; None for nothing."""
+        return self._needed(self._extended.on(slot, self._serving) if self._serving else {})
+
+    def _needed(self, serving: dict[str, str]) -> PodClaims | None:
+        key = tuple(serving)
+        if key not in self._by_resources:
+            requests, _ = device_requests(self._pod["spec"], serving)
+            self._by_resources[key] = PodClaims([*self.missing, claim_for(self._pod, requests)])
+        return self._by_resources[key]
 
 
 class DevicesFilter(Filter):
@@ -38,16 +77,18 @@ class DevicesFilter(Filter):
         snapshot: Snapshot,
         devices: DeviceManager,
         claims: Sequence[Object],
+        needed: PodDevices,
         found_wrong: Callable[[tuple[bytes, ...]], None],
         *,
         sequential: bool,
+        stale: Object | None = None,
     ) -> None:
         self.sequential = sequential
+        #: A claim for extended resources from an earlier attempt, which has to go first.
+        self.stale = stale
         self._nodes = snapshot.nodes
         self._devices = devices
-        missing = [claim for claim in claims if allocation_of(claim) is None]
-        #: The claims that are to be allocated.
-        self.claims = PodClaims(missing) if missing else None
+        self._needed = needed
         self._allocated = [(claim, near) for claim in claims if (near := _near(snapshot, claim)) is not None]
         self._near: BoolArray = np.ones(snapshot.nodes.capacity, np.bool_)
         for _, near in self._allocated:
@@ -63,10 +104,11 @@ class DevicesFilter(Filter):
 
     def census(self) -> list[RequestCensus]:
         """How many devices there are for each request of the claims that are to be allocated."""
-        if self.claims is None:
+        claims = self._needed.most
+        if claims is None:
             return []
         try:
-            return self._devices.census(self.claims)
+            return self._devices.census(claims)
         except AllocationError:
             # It is told as what is wrong.
             return []
@@ -79,14 +121,17 @@ class DevicesFilter(Filter):
     def reason(self, slot: int) -> str:
         """Why a node is ruled out; "" if it is not."""
         self._errors.pop(slot, None)
-        if self.claims is not None and self._nodes.present[slot]:
+        if self.stale is not None:
+            return _STALE
+        claims = self._needed.on(slot) if self._nodes.present[slot] else None
+        if claims is not None:
             try:
-                if self._devices.allocate(slot, self.claims) is None:
+                if self._devices.allocate(slot, claims) is None:
                     return _NONE_FREE
             except NodeAllocationError as error:
                 return str(error)
             except AllocationError as error:
-                self._found_wrong(self.claims.key)
+                self._found_wrong(claims.key)
                 self._errors[slot] = f'running "DynamicResources" filter plugin: {error}'
                 return str(error)
         return "" if self._near[slot] else _ELSEWHERE
@@ -108,10 +153,9 @@ class FirstAvailableScore(Score):
 
     local = False
 
-    def __init__(self, devices: DeviceManager, claims: Sequence[Object]) -> None:
+    def __init__(self, devices: DeviceManager, claims: Sequence[Object], needed: PodDevices) -> None:
         self._devices = devices
-        missing = [claim for claim in claims if allocation_of(claim) is None]
-        self._missing = PodClaims(missing)
+        self._needed = needed
         there = [claim for claim in claims if allocation_of(claim) is not None]
         #: What claims that are allocated count on any node.
         self._always = sum(
@@ -121,19 +165,20 @@ class FirstAvailableScore(Score):
 
     @property
     def active(self) -> bool:
-        return bool(self._missing.specs)
+        return bool(self._needed.missing)
 
     def many(self, slots: Slots) -> IntArray:
         return np.array([self._score(int(slot)) for slot in slots], np.int64)
 
     def _score(self, slot: int) -> int:
+        claims = self._needed.on(slot)
         try:
-            results = self._devices.allocate(slot, self._missing)
+            results = self._devices.allocate(slot, claims) if claims is not None else None
         except AllocationError:
             return 0
-        if results is None:
+        if claims is None or results is None:
             return 0
-        found = zip(self._missing.specs, results, strict=True)
+        found = zip(claims.specs, results, strict=True)
         return self._always + sum(first_available_score(spec, result) for spec, result in found)
 
     def normalise(self, scores: IntArray) -> IntArray:

@@ -146,6 +146,10 @@ class DeviceManager(Index):
         self._pending[claim["metadata"]["uid"]] = _Pending(allocation, pod["metadata"]["uid"])
         self._take(allocation)
 
+    def written_as(self, before: Object, claim: Object) -> None:
+        """A claim that was not there yet has been written, and has its uid now."""
+        self._pending[claim["metadata"]["uid"]] = self._pending.pop(before["metadata"]["uid"])
+
     def pending(self, claim: Object) -> Object | None:
         """The devices that a claim is going to have."""
         found = self._pending.get(claim["metadata"]["uid"])
