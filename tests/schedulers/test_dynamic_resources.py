@@ -267,20 +267,89 @@ def test_devices_that_all_nodes_reach_go_to_one_pod_only(devices: Devices, lab: 
     assert lab.node_of("q") is not None
 
 
-def test_a_pod_is_bound_when_its_devices_are_bound(devices: Devices, lab: Any) -> None:
-    lab.node("a")
-    pool = {"name": "a", "generation": 1, "resourceSliceCount": 1}
+def conditional(devices: Devices, lab: Any, name: str = "a") -> None:
+    """A node with a device that has to be attached first."""
+    lab.node(name)
+    pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
     device = {"name": "gpu-0", "bindingConditions": ["Attached"], "bindingFailureConditions": ["Broken"]}
-    devices.put("ResourceSlice", "a", spec={"driver": DRIVER, "nodeName": "a", "pool": pool, "devices": [device]})
+    devices.put("ResourceSlice", name, spec={"driver": DRIVER, "nodeName": name, "pool": pool, "devices": [device]})
+
+
+def report(lab: Any, claim: str, pool: str, **condition: str) -> None:
+    """What a driver says of the device of a claim."""
+    found = lab.store.get(CLAIMS, "default", claim)
+    told = {"driver": DRIVER, "pool": pool, "device": "gpu-0", "conditions": [{"status": "True", **condition}]}
+    lab.store.set_status(CLAIMS, found, {**found["status"], "devices": [told]})
+
+
+def seconds(lab: Any, number: float) -> None:
+    lab.clock.run(until=lab.clock.now() + int(number * 1_000_000))
+
+
+def test_a_pod_is_bound_when_its_devices_are_bound(devices: Devices, lab: Any) -> None:
+    conditional(devices, lab)
     devices.own("p")
     lab.run()
     assert lab.node_of("p") is None
-    claim = lab.store.get(CLAIMS, "default", "p-gpu")
-    attached = [{"type": "Attached", "status": "True"}]
-    report = {"driver": DRIVER, "pool": "a", "device": "gpu-0", "conditions": attached}
-    lab.store.set_status(CLAIMS, claim, {**claim["status"], "devices": [report]})
+    [event] = lab.events("p")
+    assert event["reason"] == "BindingConditionsPending"
+    assert event["message"] == "waiting for binding conditions for device on node a"
+    report(lab, "p-gpu", "a", type="Attached")
     lab.run()
     assert lab.node_of("p") == "a"
+
+
+def test_conditions_are_looked_at_every_five_seconds(devices: Devices, lab: Any) -> None:
+    conditional(devices, lab)
+    devices.own("p")
+    lab.run()
+    seconds(lab, 6)
+    report(lab, "p-gpu", "a", type="Attached")
+    seconds(lab, 3.9)
+    assert lab.node_of("p") is None
+    seconds(lab, 0.1)
+    assert lab.node_of("p") == "a"
+
+
+def test_a_pod_whose_devices_are_not_bound_in_time_gets_others(devices: Devices, lab: Any) -> None:
+    conditional(devices, lab)
+    devices.own("p")
+    lab.run()
+    seconds(lab, 599)
+    assert devices.status("p-gpu")["reservedFor"]
+    devices.slice("other", 1, nodeName="a")
+    seconds(lab, 20)
+    messages = [event["message"] for event in lab.events("p")]
+    assert messages[1] == 'running PreBind plugin "DynamicResources": device binding timeout: context deadline exceeded'
+    assert "1 resourceclaim not available on the node. deallocation of ResourceClaim completed" in messages[2]
+    # Devices without conditions are taken first.
+    assert lab.node_of("p") == "a"
+    assert devices.held("p-gpu") == [("other", "gpu-0")]
+
+
+def test_a_timeout_of_the_configuration_counts(devices: Devices, lab: Any) -> None:
+    conditional(devices, lab)
+    arguments = {"name": "DynamicResources", "args": {"bindingTimeout": "12s"}}
+    lab.start({"profiles": [{"pluginConfig": [arguments]}]})
+    devices.own("p")
+    seconds(lab, 11.9)
+    assert len(lab.events("p")) == 1
+    seconds(lab, 0.1)
+    assert "device binding timeout" in lab.events("p")[1]["message"]
+
+
+def test_a_pod_whose_device_fails_says_so_and_tries_again(devices: Devices, lab: Any) -> None:
+    conditional(devices, lab)
+    devices.own("p")
+    lab.run()
+    report(lab, "p-gpu", "a", type="Broken", reason="Gone", message='no "link"')
+    seconds(lab, 0.5)
+    messages = [event["message"] for event in lab.events("p")]
+    assert messages[1] == (
+        'running PreBind plugin "DynamicResources": device binding failed: '
+        'claim=p-gpu, reason=Gone, message="no \\"link\\""'
+    )
+    assert "deallocation of ResourceClaim completed" in messages[2]
 
 
 def test_with_a_slow_client_devices_are_taken_before_they_are_written(devices: Devices, lab: Any) -> None:

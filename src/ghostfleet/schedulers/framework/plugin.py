@@ -251,5 +251,10 @@ class Plugin:
         return 0
 
     def pre_bind(self, pod: Object, info: SpecInfo, node: str) -> bool | None:  # noqa: ARG002
-        """Whether all is ready for a pod on its node; asked again after the plugin's events. None gives it up."""
+        """Whether all is ready for a pod on its node; asked again after the plugin's events. None gives it up, and
+        Aborted does so with words for the pod."""
         return True
+
+    def next_look(self, pod: Object) -> int | None:  # noqa: ARG002
+        """When pre_bind is to be asked again about a pod that waits, if no event comes first; None for never."""
+        return None

@@ -19,7 +19,6 @@ from ghostfleet.schedulers.dra import (
 from ghostfleet.schedulers.framework.nodetable import BoolArray, IntArray
 from ghostfleet.schedulers.framework.plugin import Filter, Objection, Scope, Score, Slots
 from ghostfleet.schedulers.framework.snapshot import Snapshot
-from ghostfleet.schedulers.kube.plugins.bindingconditions import has_failed
 from ghostfleet.schedulers.kube.plugins.devices import DeviceManager
 from ghostfleet.schedulers.kube.plugins.extendedresources import ExtendedResources
 from ghostfleet.schedulers.kube.plugins.normalising import as_share
@@ -77,6 +76,7 @@ class DevicesFilter(Filter):
         snapshot: Snapshot,
         devices: DeviceManager,
         claims: Sequence[Object],
+        unusable: Sequence[Object],
         needed: PodDevices,
         found_wrong: Callable[[tuple[bytes, ...]], None],
         *,
@@ -89,7 +89,9 @@ class DevicesFilter(Filter):
         self._nodes = snapshot.nodes
         self._devices = devices
         self._needed = needed
-        self._allocated = [(claim, near) for claim in claims if (near := _near(snapshot, claim)) is not None]
+        nowhere: BoolArray = np.zeros(snapshot.nodes.capacity, np.bool_)
+        places = [(claim, nowhere if claim in unusable else _near(snapshot, claim)) for claim in claims]
+        self._allocated = [(claim, near) for claim, near in places if near is not None]
         self._near: BoolArray = np.ones(snapshot.nodes.capacity, np.bool_)
         for _, near in self._allocated:
             self._near = self._near & near
@@ -187,7 +189,5 @@ class FirstAvailableScore(Score):
 
 def _near(snapshot: Snapshot, claim: Object) -> BoolArray | None:
     """The nodes that a claim can be used from; None for all."""
-    if has_failed(claim):
-        return np.zeros(snapshot.nodes.capacity, np.bool_)
     selector = (allocation_of(claim) or {}).get("nodeSelector")
     return snapshot.matcher.any_term(selector.get("nodeSelectorTerms") or ()) if selector is not None else None

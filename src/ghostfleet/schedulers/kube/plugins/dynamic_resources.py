@@ -16,9 +16,9 @@ The allocator takes long to load; that is left until there is a pod with claims.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ghostfleet.api.podclaims import (
     CLAIMS,
@@ -41,7 +41,7 @@ from ghostfleet.schedulers.framework.diagnosis import Diagnosis
 from ghostfleet.schedulers.framework.plugin import Aborted, Filter, Plugin, PostFilterResult, Rejected, Score
 from ghostfleet.schedulers.framework.podinfo import PodInfo, SpecInfo
 from ghostfleet.schedulers.framework.snapshot import Snapshot
-from ghostfleet.schedulers.kube.plugins.bindingconditions import has_failed, is_ready
+from ghostfleet.schedulers.kube.plugins.bindingconditions import BindingConditions, DynamicResourcesArguments
 from ghostfleet.schedulers.kube.plugins.extendedclaims import ExtendedClaims
 from ghostfleet.schedulers.kube.plugins.extendedresources import ExtendedResources
 
@@ -60,10 +60,20 @@ class DynamicResources(Plugin):
     kinds = (CLAIMS, SLICES, CLASSES)
     events = frozenset(("nodes", *kinds))
     signs_labels = False
+    arguments: DynamicResourcesArguments
 
-    def __init__(self, snapshot: Snapshot, arguments: object = None) -> None:
+    @classmethod
+    def read_arguments(cls, path: str, given: Mapping[str, Any]) -> DynamicResourcesArguments:
+        return DynamicResourcesArguments.read(path, given)
+
+    @classmethod
+    def default_arguments(cls) -> DynamicResourcesArguments:
+        return DynamicResourcesArguments()
+
+    def __init__(self, snapshot: Snapshot, arguments: Any = None) -> None:
         super().__init__(snapshot, arguments)
         self._store = snapshot.store
+        self._conditions = BindingConditions(snapshot.store, self.arguments.binding_timeout)
         self._manager: DeviceManager | None = None
         self._extended = ExtendedResources.of(snapshot)
         self._extended_claims = ExtendedClaims(snapshot)
@@ -122,8 +132,9 @@ class DynamicResources(Plugin):
         if all(allocation_of(claim) is None and is_made_for(claim, pod) for claim in claims):
             key = self._devices.claims(claims).key
             return (*sign, key) if key not in self._wrong else (*sign, key, *_versions(claims))
-        # Whatever can be told from these is told for one pod, and for the nodes as they are.
-        return (*sign, pod["metadata"]["uid"], self.snapshot.nodes.version, *_versions(claims))
+        # Whatever can be told from these is told for one pod, and for the nodes and the time as they are.
+        usable = (self._conditions.is_usable(claim) for claim in claims)
+        return (*sign, pod["metadata"]["uid"], self.snapshot.nodes.version, *_versions(claims), *usable)
 
     def pre_filter(self, pod: PodInfo) -> Filter | None:
         serving = self._extended.serving(pod.info)
@@ -145,8 +156,9 @@ class DynamicResources(Plugin):
 
         needed = PodDevices(claims, pod.pod, self._extended, serving)
         stale = self._extended_claims.find(pod.pod, pod.info)
+        unusable = [claim for claim in claims if not self._conditions.is_usable(claim)]
         return DevicesFilter(
-            self.snapshot, self._devices, claims, needed, self._wrong.add, sequential=shared, stale=stale
+            self.snapshot, self._devices, claims, unusable, needed, self._wrong.add, sequential=shared, stale=stale
         )
 
     def _check(self, claim: Object) -> None:
@@ -233,7 +245,7 @@ class DynamicResources(Plugin):
         # The finalizer, and the status; before that a claim for extended resources, after it the pod's status.
         return 2 * len(info.resource_claims) + (4 if self._extended.serving(info) else 0)
 
-    def pre_bind(self, pod: Object, info: SpecInfo, node: str) -> bool | None:  # noqa: ARG002
+    def pre_bind(self, pod: Object, info: SpecInfo, node: str) -> bool | None:
         """Write the devices to the pod's claims; None when somebody else was faster."""
         try:
             claims = find_claims(self._store, pod)
@@ -241,13 +253,16 @@ class DynamicResources(Plugin):
             return None
         if (extended := self._written_extended(pod, info)) is not None:
             claims.append(extended)
-        ready = True
+        bound = []
         for claim in claims:
-            bound = claim if is_reserved_for(claim, pod) else self._bind(claim, pod)
-            if bound is None or has_failed(bound):
+            written = claim if is_reserved_for(claim, pod) else self._bind(claim, pod)
+            if written is None:
                 return None
-            ready = ready and is_ready(bound)
-        return ready
+            bound.append(written)
+        return self._conditions.are_met(pod, node, bound)
+
+    def next_look(self, pod: Object) -> int | None:
+        return self._conditions.next_look(pod)
 
     def _written_extended(self, pod: Object, info: SpecInfo) -> Object | None:
         """The claim for a pod's extended resources, written if it was planned only."""
@@ -281,6 +296,7 @@ class DynamicResources(Plugin):
         return self._store.replace(CLAIMS, claim, {**claim, "metadata": metadata})
 
     def unreserve(self, pod: Object, info: SpecInfo, node: str) -> None:  # noqa: ARG002
+        self._conditions.forget(pod)
         if (planned := self._extended_claims.planned(pod)) is not None:
             self._devices.release(planned, pod)
             self._extended_claims.forget(pod)
