@@ -6,8 +6,6 @@ available is taken. A claim's spec never changes.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from ghostfleet.api.validation.checks import (
     Errors,
     Object,
@@ -175,26 +173,15 @@ def _toleration(errors: Errors, path: str, toleration: Object) -> None:
 
 
 def _selector(errors: Errors, path: str, selector: Object) -> None:
+    from ghostfleet.api.deviceselectors import selector_problem  # not at the start: most clusters have no use for it
+
     cel = selector.get("cel")
     if cel is None:
         errors.append(FieldError.required(f"{path}.cel"))
     elif len(cel.get("expression", "")) > _EXPRESSION_LIMIT:
         errors.append(FieldError.too_long(f"{path}.cel.expression", _EXPRESSION_LIMIT))
-    elif problem := _problem(cel.get("expression", "")):
+    elif problem := selector_problem(cel.get("expression", "")):
         errors.append(FieldError.invalid(f"{path}.cel.expression", cel.get("expression", ""), problem))
-
-
-@lru_cache(maxsize=1024)
-def _problem(expression: str) -> str:
-    """Why an expression does not compile; the same few come with every claim."""
-    from ghostfleet.api.deviceselectors import compile_selector  # not at the start: most clusters have no use for it
-    from ghostfleet.languages.errors import Unsupported
-
-    try:
-        compile_selector(expression)
-    except Unsupported as error:
-        return str(error)
-    return ""
 
 
 def _configuration(errors: Errors, path: str, found: Object) -> None:
