@@ -20,6 +20,7 @@ _STATUS_IGNORES: dict[str, FieldSet] = {
     "pods": {"f:spec": LEAF, "f:metadata": {"f:deletionTimestamp": LEAF, "f:ownerReferences": LEAF}},
     "deployments.apps": {"f:spec": LEAF, "f:metadata": {"f:labels": LEAF}},
     "resourceclaims.resource.k8s.io": _ALL_METADATA,
+    "devicetaintrules.resource.k8s.io": _ALL_METADATA,
     "volumeattachments.storage.k8s.io": _ALL_METADATA,
 }
 

@@ -17,7 +17,7 @@ from ghostfleet.api.validation.checks import (
     qualified_name,
     required,
 )
-from ghostfleet.api.validation.device_slices import EFFECTS, each, fully_qualified, name_of, pool_name
+from ghostfleet.api.validation.device_slices import EFFECTS, each, fully_qualified, name_of, pool_name, taint
 from ghostfleet.api.validation.metadata import check_annotations
 from ghostfleet.api.validation.resources import extended
 from ghostfleet.api.validation.rules import Rules
@@ -254,8 +254,24 @@ def _class(errors: Errors, found: Object) -> None:
         errors.append(FieldError.invalid("spec.extendedResourceName", resource, why))
 
 
+# Taints
+
+
+def _taint_rule(errors: Errors, rule: Object) -> None:
+    spec = rule.get("spec") or {}
+    selector = spec.get("deviceSelector") or {}
+    if "driver" in selector:
+        csi_driver_name(errors, "spec.deviceSelector.driver", selector["driver"])
+    if "pool" in selector:
+        pool_name(errors, "spec.deviceSelector.pool", selector["pool"])
+    if "device" in selector:
+        dns_label(errors, "spec.deviceSelector.device", selector["device"])
+    taint(errors, "spec.taint", spec.get("taint") or {})
+
+
 RULES: dict[str, Rules] = {
     "resourceclaims.resource.k8s.io": Rules(_claim, update=_same_spec, again_on_update=False, status=_claim_status),
     "resourceclaimtemplates.resource.k8s.io": Rules(_template, update=_same_spec, again_on_update=False),
     "deviceclasses.resource.k8s.io": Rules(_class, namespaced=False),
+    "devicetaintrules.resource.k8s.io": Rules(_taint_rule, namespaced=False),
 }
