@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["NO_EXECUTE", "rule_matches", "tolerated", "tolerates", "with_rules"]
+__all__ = ["NO_EXECUTE", "PREVENTING", "rule_matches", "tolerated", "tolerates", "with_rules"]
 
 Object = Mapping[str, Any]
 
 #: The effect by which pods that use a device are evicted.
 NO_EXECUTE = "NoExecute"
+#: Effects that keep claims away which do not tolerate the taint.
+PREVENTING = ("NoSchedule", NO_EXECUTE)
 
 
 def tolerates(toleration: Object, taint: Object) -> bool:
