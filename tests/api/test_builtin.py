@@ -35,6 +35,7 @@ GROUP_VERSIONS = {
     "rbac.authorization.k8s.io/v1",
     "resource.k8s.io/v1",
     "resource.k8s.io/v1beta2",
+    "resource.k8s.io/v1beta1",
     "scheduling.k8s.io/v1",
     "storage.k8s.io/v1",
 }
