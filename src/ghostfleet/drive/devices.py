@@ -81,9 +81,8 @@ def untaint(connection: Connection, node: str, device: str, taken: Object) -> No
     _change(connection, node, device, freed)
 
 
-def taint_by_rule(connection: Connection, node: str, device: str, added: Object) -> list[str]:
-    """Taint a device by a DeviceTaintRule for each driver of the node that has it; answers their names."""
-    names = []
+def taint_by_rule(connection: Connection, node: str, device: str, added: Object) -> None:
+    """Taint a device by a DeviceTaintRule for each driver of the node that has it."""
     for holder in _holders(_slices_of(connection, node), node, device):
         spec = holder["spec"]
         selector = {"driver": spec["driver"], "pool": spec["pool"]["name"], "device": device}
@@ -94,8 +93,6 @@ def taint_by_rule(connection: Connection, node: str, device: str, added: Object)
             "spec": {"deviceSelector": selector, "taint": added},
         }
         connection.create(_RULES, rule)
-        names.append(rule["metadata"]["name"])
-    return names
 
 
 def untaint_by_rule(connection: Connection, node: str, device: str) -> None:
