@@ -295,7 +295,7 @@ def test_a_pod_is_bound_when_its_devices_are_bound(devices: Devices, lab: Any) -
     assert event["reason"] == "BindingConditionsPending"
     assert event["message"] == "waiting for binding conditions for device on node a"
     report(lab, "p-gpu", "a", type="Attached")
-    lab.run()
+    seconds(lab, 5)
     assert lab.node_of("p") == "a"
 
 
@@ -343,7 +343,7 @@ def test_a_pod_whose_device_fails_says_so_and_tries_again(devices: Devices, lab:
     devices.own("p")
     lab.run()
     report(lab, "p-gpu", "a", type="Broken", reason="Gone", message='no "link"')
-    seconds(lab, 0.5)
+    seconds(lab, 5)
     messages = [event["message"] for event in lab.events("p")]
     assert messages[1] == (
         'running PreBind plugin "DynamicResources": device binding failed: '
