@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from hypothesis import given, settings
@@ -28,6 +29,10 @@ class _Run:
     def __init__(self) -> None:
         self.cluster = Cluster(config=ClusterConfig(nodes=NODES, gpus=DEVICES, dra="example"))
         self._count = 0
+        #: By claim, how often it was allocated, and how often it gave its devices back.
+        self.allocated: Counter[str] = Counter()
+        self.given_back: Counter[str] = Counter()
+        self.cluster.store.listen(CLAIMS, self._notice)
         spec = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com"}}]}}
         about = {"apiVersion": "resource.k8s.io/v1"}
         template = {**about, "kind": "ResourceClaimTemplate", "metadata": {"name": "gpus"}, "spec": {"spec": spec}}
@@ -43,6 +48,15 @@ class _Run:
         resource = self.cluster.registry.by_key(key)
         namespace = "default" if resource.namespaced else ""
         self.cluster.api.create(resource, resource.storage, namespace, obj, WriteOptions())
+
+    def _notice(self, change: Any) -> None:
+        before = (change.old or {}).get("status", {}).get("allocation")
+        after = (change.new or {}).get("status", {}).get("allocation")
+        claim = (change.new or change.old)["metadata"]["uid"]
+        # While it holds devices a claim is kept.
+        assert change.new is not None or before is None
+        self.allocated[claim] += before is None and after is not None
+        self.given_back[claim] += before is not None and after is None
 
     def create(self, claim: str) -> None:
         container: dict[str, Any] = {"name": "main", "image": "x"}
@@ -93,14 +107,22 @@ class _Run:
         if any(pod["status"]["phase"] == "Pending" for pod in pods):
             assert len(claims) == NODES * DEVICES
 
+    def end(self) -> None:
+        """All pods go: whatever was allocated is given back, once."""
+        for number in range(self._count):
+            self.delete(number)
+        self.wait(120)
+        assert not any(claim["status"].get("allocation") for claim in self.cluster.store.list(CLAIMS))
+        assert self.allocated == self.given_back
+
 
 def _reserves(claim: Any, pod: Any) -> bool:
     return any(each["uid"] == pod["metadata"]["uid"] for each in claim["status"].get("reservedFor") or ())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(steps)
-def test_no_device_is_held_twice_nor_lost(script: list[tuple[str, Any]]) -> None:
+def test_no_device_is_held_twice_nor_lost_and_each_is_given_back_once(script: list[tuple[str, Any]]) -> None:
     run = _Run()
     for what, argument in script:
         getattr(run, what)(argument)
@@ -109,3 +131,4 @@ def test_no_device_is_held_twice_nor_lost(script: list[tuple[str, Any]]) -> None
     run.wait(120)
     run.check()
     run.check_rest()
+    run.end()

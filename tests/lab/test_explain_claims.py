@@ -120,16 +120,3 @@ def test_explaining_changes_no_claim(lab):
     first, second = lab.explained("p"), lab.explained("p")
     assert lab.assembled.store.revision == before
     assert first == second
-
-
-def test_pods_of_one_template_go_to_nodes_that_come_after_the_first(lab):
-    """More nodes than there was room for in the tables when the first pod was looked at."""
-    templates = Kind("resource.k8s.io", "v1", "resourceclaimtemplates")
-    lab.make(
-        templates, {**claim(), "metadata": {"name": "gpus", "namespace": "default"}, "spec": {"spec": claim()["spec"]}}
-    )
-    claims = [{"name": "gpu", "resourceClaimTemplateName": "gpus"}]
-    lab.make(PODS, *(pod(f"early-{number}", resourceClaims=claims) for number in range(4)))
-    add_nodes(lab.assembled, NodeShape(count=40, gpus=2, dra="example", prefix="late-", fake_taint=False))
-    lab.make(PODS, *(pod(f"late-{number}", resourceClaims=claims) for number in range(80)))
-    assert all(each["spec"].get("nodeName") for each in lab.assembled.store.list("pods"))

@@ -111,6 +111,17 @@ def test_pods_of_one_template_get_different_devices_until_none_is_left(devices: 
     )
 
 
+def test_pods_of_one_template_go_to_nodes_that_come_later_however_many(devices: Devices, lab: Any) -> None:
+    devices.node("first", 1)
+    devices.own("p")
+    lab.run()
+    for number in range(40):
+        devices.node(f"n{number}", 1)
+        devices.own(f"p{number}")
+    lab.run()
+    assert all(lab.node_of(f"p{number}") for number in range(40))
+
+
 def test_a_claim_that_gives_its_devices_back_lets_the_next_pod_in(devices: Devices, lab: Any) -> None:
     devices.node("a", 1)
     devices.own("first")
