@@ -17,6 +17,7 @@ NODES, DEVICES = 2, 3
 steps = st.lists(
     st.one_of(
         st.tuples(st.just("create"), st.sampled_from(["own", "shared-1", "shared-2", "extended"])),
+        st.tuples(st.just("create_many"), st.integers(2, 5)),
         st.tuples(st.just("delete"), st.integers(0, 11)),
         st.tuples(st.just("finish"), st.integers(0, 11)),
         st.tuples(st.just("wait"), st.integers(1, 20)),
@@ -70,12 +71,19 @@ class _Run:
         self._create("pods", {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
         self._count += 1
 
+    def create_many(self, count: int) -> None:
+        """Pods that the scheduler decides about together."""
+        for _ in range(count):
+            self.create("own")
+
     def delete(self, number: int) -> None:
+        number %= max(self._count, 1)
         if self.cluster.store.find("pods", "default", f"pod-{number}") is not None:
             pods = self.cluster.registry.by_key("pods")
             self.cluster.api.delete(pods, pods.storage, "default", f"pod-{number}", DeleteOptions())
 
     def finish(self, number: int) -> None:
+        number %= max(self._count, 1)
         pod = self.cluster.store.find("pods", "default", f"pod-{number}")
         if pod is not None and pod["status"].get("phase") == "Running":
             self.cluster.store.set_status("pods", pod, {**pod["status"], "phase": "Succeeded"})
