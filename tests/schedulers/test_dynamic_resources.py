@@ -498,3 +498,41 @@ def test_a_pod_that_goes_before_its_extended_claim_is_written_leaves_nothing(dev
     lab.clock.run(until=lab.clock.now() + 20_000_000)
     assert lab.node_of("q") == "a"
     assert len(lab.store.list(CLAIMS)) == 1
+
+
+# -- rules ------------------------------------------------------------------------------------------------------------
+
+
+def rule(devices: Devices, name: str, effect: str, **selector: str) -> None:
+    spec = {"deviceSelector": selector, "taint": {"key": "broken", "effect": effect}}
+    devices.put("DeviceTaintRule", name, spec=spec)
+
+
+def test_devices_that_a_rule_taints_are_left_alone_until_it_goes(devices: Devices, lab: Any) -> None:
+    devices.node("a", 2)
+    rule(devices, "first", "NoSchedule", driver=DRIVER, pool="a", device="gpu-0")
+    rule(devices, "nobody", "NoSchedule", driver="another.example.com")
+    devices.own("p")
+    lab.run()
+    assert devices.held("p-gpu") == [("a", "gpu-1")]
+    devices.own("q")
+    lab.run()
+    assert "cannot allocate all claims" in lab.message("q")
+    lab.store.delete("devicetaintrules.resource.k8s.io", "", "first")
+    seconds(lab, 20)
+    assert devices.held("q-gpu") == [("a", "gpu-0")]
+
+
+def test_a_rule_that_comes_later_keeps_pods_from_its_devices(devices: Devices, lab: Any) -> None:
+    devices.node("a", 2)
+    devices.own("p")
+    lab.run()
+    rule(devices, "all", "NoExecute", pool="a")
+    devices.own("q")
+    lab.run()
+    assert lab.node_of("q") is None
+    request = ask()
+    request["exactly"]["tolerations"] = [{"key": "broken", "operator": "Exists"}]
+    devices.own("r", request)
+    lab.run()
+    assert lab.node_of("r") == "a"

@@ -24,8 +24,9 @@ from ghostfleet.languages.cel.checked import (
 )
 from ghostfleet.languages.cel.checked.library.semvers import parse_semver
 from ghostfleet.languages.cel.checked.values import equal, type_name
+from ghostfleet.languages.errors import Unsupported
 
-__all__ = ["DeviceSelector", "DeviceView", "SelectorError", "compile_selector", "device_selector"]
+__all__ = ["DeviceSelector", "DeviceView", "SelectorError", "compile_selector", "device_selector", "selector_problem"]
 
 Object = Mapping[str, Any]
 #: what evaluating a selector may cost (resource.k8s.io, CELSelectorExpressionMaxCost)
@@ -128,6 +129,16 @@ def compile_selector(expression: str, *, lists: bool = False) -> Checked:
     if output.kind == "bool" or output.kind == "any" or (lists and output.kind == "dyn"):
         return program
     raise CompileError(f"must evaluate to bool or the unknown type, not {output.declared}")
+
+
+@lru_cache(maxsize=1024)
+def selector_problem(expression: str) -> str:
+    """What the API server objects to in a selector; "" for nothing. The same few come with every claim."""
+    try:
+        compile_selector(expression)
+    except Unsupported as error:
+        return str(error)
+    return ""
 
 
 @cache

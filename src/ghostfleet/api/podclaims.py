@@ -19,6 +19,7 @@ __all__ = [
     "FINALIZER",
     "MOST_CONSUMERS",
     "SLICES",
+    "TAINT_RULES",
     "TEMPLATES",
     "ClaimError",
     "allocation_of",
@@ -37,6 +38,7 @@ CLAIMS = "resourceclaims.resource.k8s.io"
 TEMPLATES = "resourceclaimtemplates.resource.k8s.io"
 SLICES = "resourceslices.resource.k8s.io"
 CLASSES = "deviceclasses.resource.k8s.io"
+TAINT_RULES = "devicetaintrules.resource.k8s.io"
 #: Keeps a claim while devices are allocated to it.
 FINALIZER = "resource.kubernetes.io/delete-protection"
 #: resource.k8s.io, ResourceClaimReservedForMaxSize

@@ -7,6 +7,7 @@ from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.cronjobs import CronJobController
 from ghostfleet.controllers.daemonsets import DaemonSetController
 from ghostfleet.controllers.deployments import DeploymentController
+from ghostfleet.controllers.devicetaints import DeviceTaintEviction
 from ghostfleet.controllers.disruption import DisruptionController
 from ghostfleet.controllers.endpoints import EndpointsController
 from ghostfleet.controllers.jobs import JobController, JobExpiry
@@ -49,6 +50,7 @@ class Workloads:
             EphemeralVolumeController(store, profile),
             StorageProtection(store, profile),
             ResourceClaimController(store, profile),
+            DeviceTaintEviction(store, profile),
             EndpointsController(store, profile),
             PodGarbageCollector(store, profile),
             nodes,

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ghostfleet.core.names import is_dns1123_label
 from ghostfleet.lab.arrivals import parse_rate
+from ghostfleet.lab.deviceclaims import MODES, DeviceClaims
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.mix import Mix, Workload, WorkloadClass
 from ghostfleet.lab.mixfile import Given, read_mix
@@ -51,6 +52,27 @@ class Plan(RunOptions):
             raise LabError(f"{self.mix} says when workloads arrive: leave out --rate and --delay")
         self.times(workloads)
         self.renderers("00000000")
+        self._check_claims(workloads)
+
+    def _check_claims(self, workloads: Sequence[Workload]) -> None:
+        if self.claim not in MODES:
+            raise LabError(f"--claim {self.claim!r}: expected {' or '.join(MODES)}")
+        claiming = [each for each in workloads if each.of.kind.claims_devices]
+        for flag, given in (("--device-class", self.deviceClass), ("--device-selector", self.deviceSelector)):
+            if given and not claiming:
+                raise LabError(f"{flag}: no workload has claims of devices; those of type dra have")
+        if any(not each.gpus for each in claiming):
+            raise LabError("--num-gpus 0: a claim asks for one device at least")
+        if self.deviceSelector:
+            from ghostfleet.api.deviceselectors import selector_problem  # it takes long to load
+
+            if problem := selector_problem(self.deviceSelector):
+                raise LabError(f"--device-selector: {problem.splitlines()[0]}")
+
+    @property
+    def claims(self) -> DeviceClaims:
+        """What the claims of its workloads ask for."""
+        return DeviceClaims(self.claim == "shared", self.deviceClass, self.deviceSelector)
 
     @property
     def namespace(self) -> str:
@@ -83,7 +105,7 @@ class Plan(RunOptions):
         """What makes the objects of each class."""
         mix = self.load()
         alike = None if self.mix else mix.workloads(1, self.seed)[0]
-        return {each.name: renderer(each, run, pvc=self.pvc, alike=alike) for each in mix.classes}
+        return {each.name: renderer(each, run, self.claims, pvc=self.pvc, alike=alike) for each in mix.classes}
 
     def times(self, workloads: Sequence[Workload]) -> Iterator[int] | None:
         """When workloads are submitted, in microseconds after the start; None where they go in iterations."""

@@ -13,6 +13,7 @@ from typing import Any
 from ghostfleet.core.changes import Object
 from ghostfleet.core.durations import parse_duration
 from ghostfleet.lab.claims import with_claim
+from ghostfleet.lab.deviceclaims import DeviceClaims
 from ghostfleet.lab.mix import Workload, WorkloadClass
 from ghostfleet.lab.podfields import with_metadata, with_pod_spec
 from ghostfleet.lab.templates import Values, compiled, placeholder
@@ -39,10 +40,17 @@ def project_of(namespace: str) -> str:
     return namespace.removeprefix(PROJECT_PREFIX)
 
 
-def renderer(of: WorkloadClass, run: str, *, pvc: bool, alike: Workload | None = None) -> Renderer:
+def renderer(
+    of: WorkloadClass, run: str, claims: DeviceClaims, *, pvc: bool, alike: Workload | None = None
+) -> Renderer:
     """What makes the objects of a class; where all its workloads are `alike`, they share all but their names."""
-    known = {"run": run, "class": of.name or None}
-    tree = of.kind.template.fixed({**known, **_values(alike)} if alike is not None else known)
+
+    def values(workload: Workload) -> Values:
+        template = None if claims.shared else claims.template_name(run, workload.gpus)
+        return {**_values(workload), "claimTemplate": template}
+
+    known = {"run": run, "class": of.name or None, "claim": placeholder("name") if claims.shared else None}
+    tree = of.kind.template.fixed({**known, **values(alike)} if alike is not None else known)
     tree = _with_class(tree, of) if of.name else tree
     metadata = tree.get("metadata") or {}
     named = {
@@ -55,7 +63,7 @@ def renderer(of: WorkloadClass, run: str, *, pvc: bool, alike: Workload | None =
 
     def render(workload: Workload, name: str, number: int) -> Object:
         own = {"name": name, "index": number}
-        rendered: Object = made(own if alike is not None else {**own, **_values(workload)})
+        rendered: Object = made(own if alike is not None else {**own, **values(workload)})
         return rendered
 
     return render

@@ -55,6 +55,11 @@ class WorkloadType:
         """How many pods a workload has."""
         return self.pods_always + self.pods_per_worker * workers
 
+    @property
+    def claims_devices(self) -> bool:
+        """Whether its pods have claims of devices."""
+        return not self.template.placeholders.isdisjoint(("claim", "claimTemplate"))
+
     def kinds(self) -> list[KindName]:
         """All kinds that the cluster must serve, but for those that every cluster has."""
         return [kind for kind in (self.workload, self.job, self.pod_group) if kind is not None]

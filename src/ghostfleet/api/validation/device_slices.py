@@ -16,6 +16,7 @@ from ghostfleet.api.validation.checks import (
     dns_subdomain,
     immutable,
     invalid,
+    label_value,
     qualified_name,
     required,
 )
@@ -25,7 +26,7 @@ from ghostfleet.api.validation.storage_claims import csi_driver_name
 from ghostfleet.core import names
 from ghostfleet.core.errors import FieldError
 
-__all__ = ["EFFECTS", "RULES", "each", "fully_qualified", "name_of", "pool_name"]
+__all__ = ["EFFECTS", "RULES", "each", "fully_qualified", "name_of", "pool_name", "taint"]
 
 EFFECTS = ("NoExecute", "NoSchedule", "None")
 _MOST_DEVICES, _MOST_RICH_DEVICES = 128, 64
@@ -129,13 +130,19 @@ def _device(errors: Errors, path: str, device: Object) -> None:
         _attribute(errors, f"{path}.attributes[{name}]", attribute)
     for name in capacity:
         _device_name(errors, f"{path}.capacity", name)
-    for index, taint in enumerate(device.get("taints") or ()):
-        place = f"{path}.taints[{index}]"
-        qualified_name(errors, f"{place}.key", taint.get("key", ""))
-        if not taint.get("effect"):
-            errors.append(FieldError.required(f"{place}.effect"))
-        elif taint["effect"] not in EFFECTS:
-            errors.append(FieldError.unsupported(f"{place}.effect", taint["effect"], EFFECTS))
+    for index, found in enumerate(device.get("taints") or ()):
+        taint(errors, f"{path}.taints[{index}]", found)
+
+
+def taint(errors: Errors, path: str, found: Object) -> None:
+    """A taint of a device."""
+    qualified_name(errors, f"{path}.key", found.get("key", ""))
+    if found.get("value"):
+        label_value(errors, f"{path}.value", found["value"])
+    if not found.get("effect"):
+        errors.append(FieldError.required(f"{path}.effect"))
+    elif found["effect"] not in EFFECTS:
+        errors.append(FieldError.unsupported(f"{path}.effect", found["effect"], EFFECTS))
 
 
 def _attribute(errors: Errors, path: str, attribute: Object) -> None:

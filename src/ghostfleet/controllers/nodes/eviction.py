@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.nodes.taints import no_execute, tolerated_for
-from ghostfleet.controllers.pods import condition_of, delete_pod, is_terminal, with_condition
+from ghostfleet.controllers.pods import condition_of, delete_pod, disrupted, is_terminal
 from ghostfleet.controllers.workers import Steps, Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import Handle
@@ -96,20 +96,10 @@ class TaintEviction:
         if not is_terminal(pod) and (condition is None or condition["status"] != "True"):
             yield 1
             pod = self._store.find("pods", *key) or pod
-            self._store.patch_status("pods", *key, _disrupted(pod, rfc3339(self._store.clock.now())))
+            self._store.patch_status("pods", *key, self._disrupted(pod))
         yield 1
         delete_pod(self._store, pod)
 
-
-def _disrupted(pod: Object, now: str) -> Object:
-    condition = {
-        "type": "DisruptionTarget",
-        "status": "True",
-        "observedGeneration": pod["metadata"].get("generation", 1),
-        "lastProbeTime": None,
-        "lastTransitionTime": now,
-        "reason": "DeletionByTaintManager",
-        "message": "Taint manager: deleting due to NoExecute taint",
-    }
-    status: Object = pod["status"]
-    return {**status, "conditions": with_condition(status.get("conditions") or (), condition)}
+    def _disrupted(self, pod: Object) -> Object:
+        now, message = rfc3339(self._store.clock.now()), "Taint manager: deleting due to NoExecute taint"
+        return disrupted(pod, now, "DeletionByTaintManager", message)

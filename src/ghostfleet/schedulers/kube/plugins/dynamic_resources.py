@@ -26,6 +26,7 @@ from ghostfleet.api.podclaims import (
     FINALIZER,
     MOST_CONSUMERS,
     SLICES,
+    TAINT_RULES,
     ClaimError,
     allocation_of,
     consumer,
@@ -57,7 +58,7 @@ class DynamicResources(Plugin):
 
     name = "DynamicResources"
     weight = 2
-    kinds = (CLAIMS, SLICES, CLASSES)
+    kinds = (CLAIMS, SLICES, CLASSES, TAINT_RULES)
     events = frozenset(("nodes", *kinds))
     signs_labels = False
     arguments: DynamicResourcesArguments
