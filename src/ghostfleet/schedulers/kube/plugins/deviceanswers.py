@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -101,9 +101,8 @@ class DevicesFilter(Filter):
         #: What is wrong, by the slot that showed it.
         self._errors: dict[int, str] = {}
 
-    @property
-    def error(self) -> str:  # type: ignore[override]
-        return next(iter(self._errors.values()), "")
+    def errors(self) -> Mapping[int, str]:
+        return self._errors
 
     def census(self) -> list[RequestCensus]:
         """How many devices there are for each request of the claims that are to be allocated."""
