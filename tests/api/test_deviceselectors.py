@@ -1,4 +1,4 @@
-"""Device selectors. The file of facts holds what k8s.io/dynamic-resource-allocation 0.36.3 says of each expression."""
+"""Device selectors. The file of facts holds what k8s.io/dynamic-resource-allocation says of each expression."""
 
 from __future__ import annotations
 
@@ -13,16 +13,9 @@ from ghostfleet.api.deviceselectors import DeviceSelector, DeviceView, SelectorE
 from ghostfleet.core.errors import ApiError
 from ghostfleet.languages.cel.checked import CompileError
 
-_FACTS = [json.loads(line) for line in (Path(__file__).parent / "deviceselectors.jsonl").read_text().splitlines()]
-_ATTRIBUTES = {
-    "str": {"string": "abc"},
-    "int": {"int": 2},
-    "bool": {"bool": True},
-    "ver": {"version": "1.2.3"},
-    "dra.example.com/x": {"string": "y"},
-}
-_DEVICE = {"name": "d", "attributes": _ATTRIBUTES, "capacity": {"mem": {"value": "2Gi"}, "cores": {"value": "8"}}}
-_WITH_LIST = {**_DEVICE, "attributes": {**_ATTRIBUTES, "list": {"strings": ["a", "b"]}}}
+_LINES = (Path(__file__).parent / "deviceselectors.jsonl").read_text().splitlines()
+_HEAD, *_FACTS = (json.loads(line) for line in _LINES)
+_DEVICE, _WITH_LIST = _HEAD["device"], _HEAD["listed"]
 
 
 def _judged(expression, device, lists=False):
@@ -31,7 +24,7 @@ def _judged(expression, device, lists=False):
     except CompileError as error:
         return {"compile": str(error)}
     try:
-        return {"matches": DeviceSelector(expression, lists=lists).matches(DeviceView("driver-a", device, lists=lists))}
+        return {"matches": DeviceSelector(expression, lists=lists).matches(DeviceView(_HEAD["driver"], device, lists=lists))}
     except SelectorError as error:
         return {"runtime": str(error).removeprefix("CEL runtime error: ")}
 

@@ -217,6 +217,75 @@ def test_a_claim_in_use_elsewhere_is_not_given_back(devices: Devices, lab: Any) 
     )
 
 
+def full(**spec: Any) -> dict[str, Any]:
+    """What is to be added to a pod so that it takes all of a node's CPUs."""
+    container = {"name": "main", "image": "img", "resources": {"requests": {"cpu": "8"}}}
+    return {"containers": [container], **spec}
+
+
+def given_up(devices: Devices, lab: Any, claim: str, node: str) -> None:
+    """A claim that holds a device of a node for nobody."""
+    devices.claim(claim)
+    devices.pod("first", claim, nodeSelector={"kubernetes.io/hostname": node})
+    lab.run()
+    status = devices.status(claim)
+    lab.delete("first")
+    lab.store.set_status(CLAIMS, lab.store.get(CLAIMS, "default", claim), {"allocation": status["allocation"]})
+
+
+def test_a_claim_is_not_given_back_for_a_node_that_the_pod_cannot_go_to_anyway(devices: Devices, lab: Any) -> None:
+    devices.node("a", 1)
+    devices.node("b", 1)
+    given_up(devices, lab, "one", "a")
+    for name in ("a", "b"):
+        lab.pod(f"on-{name}", nodeName=name, **full())
+    devices.pod("second", "one", **full())
+    lab.run()
+    assert lab.message("second").startswith("0/2 nodes are available: 2 Insufficient cpu. still not schedulable, ")
+    assert devices.held("one") == [("a", "gpu-0")]
+
+
+def test_a_claim_is_given_back_even_if_room_is_made_elsewhere(devices: Devices, lab: Any) -> None:
+    devices.node("a", 1)
+    devices.node("b", 0)
+    given_up(devices, lab, "one", "a")
+    lab.pod("low", nodeName="a", priority=-5, **full())
+    devices.pod("second", "one", priority=5, **full())
+    lab.run()
+    events = [each["message"] for each in lab.events("second")]
+    assert events[0] == "0/2 nodes are available: 1 Insufficient cpu, 1 resourceclaim not available on the node."
+    assert "deletionTimestamp" in lab.get("low")["metadata"]
+    assert "allocation" not in devices.status("one")
+
+
+WRONG = (
+    'running "DynamicResources" filter plugin: claim default/p-gpu: selector #0: CEL runtime error: no such key: nope'
+)
+
+
+def test_what_is_wrong_with_a_pod_is_found_only_where_nothing_else_keeps_it_from_a_node(
+    devices: Devices, lab: Any
+) -> None:
+    devices.node("a", 1)
+    lab.pod("first", nodeName="a", **full())
+    expression = f"device.attributes['{DRIVER}'].nope"
+    devices.own("p", ask(expression=expression), **full())
+    lab.run()
+    assert lab.message("p").startswith("0/1 nodes are available: 1 Insufficient cpu. still not schedulable, ")
+    lab.delete("first")
+    lab.clock.run(until=lab.clock.now() + 20_000_000)
+    assert lab.message("p") == WRONG
+
+
+def test_what_is_wrong_with_a_pod_ends_the_search_for_victims(devices: Devices, lab: Any) -> None:
+    devices.node("a", 1)
+    lab.pod("low", nodeName="a", priority=-5, **full())
+    devices.own("p", ask(expression=f"device.attributes['{DRIVER}'].nope"), priority=5, **full())
+    lab.run()
+    assert lab.message("p") == f"0/1 nodes are available: 1 Insufficient cpu. preemption: {WRONG}"
+    assert "deletionTimestamp" not in lab.get("low")["metadata"]
+
+
 def test_a_class_that_is_not_there_is_named(devices: Devices, lab: Any) -> None:
     devices.node("a")
     devices.own("p", ask(named="tpu"))

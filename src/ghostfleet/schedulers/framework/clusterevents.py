@@ -55,5 +55,8 @@ class ClusterEvents:
         if cycle is None or cycle.may_preempt:
             return True
         if len(self.freed) <= _ONE_BY_ONE:
-            return any(cycle.value(slot) >= 0 for slot in self.freed)
-        return bool(cycle.possible(np.fromiter(self.freed, np.int64, len(self.freed))).any())
+            fits = any(cycle.value(slot) >= 0 for slot in self.freed)
+        else:
+            fits = bool(cycle.possible(np.fromiter(self.freed, np.int64, len(self.freed))).any())
+        # What is wrong with a pod is told when it is tried.
+        return fits or cycle.error is not None

@@ -100,8 +100,10 @@ class Filter:
     by_amounts: ClassVar[bool] = False
     #: Whether a pod has to be tried alone, because it depends on what is written for those before it.
     sequential: bool = False
-    #: What is wrong, in the words for the pods, when they cannot be scheduled at all; "" when nothing is.
-    error: str = ""
+
+    def errors(self) -> Mapping[int, str]:
+        """What is wrong with the pods, in the words for them, by the slot of the node that showed it."""
+        return {}
 
     @property
     def active(self) -> bool:
@@ -164,7 +166,7 @@ class PostFilterResult(NamedTuple):
     nominate: str | None = ""
     #: Pods to evict there.
     victims: Sequence[PodInfo] = ()
-    #: Whether the plugins after it are not asked any more.
+    #: Whether something went wrong, so that this is all that is said, and plugins after it are not asked any more.
     final: bool = False
     #: What is to be written, if the decision comes true.
     write: Callable[[], None] | None = None

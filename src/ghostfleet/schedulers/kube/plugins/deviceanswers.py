@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ghostfleet.schedulers.dra import (
     RequestCensus,
     first_available_score,
 )
+from ghostfleet.schedulers.framework.cyclestate import Refusal
 from ghostfleet.schedulers.framework.nodetable import BoolArray, IntArray
 from ghostfleet.schedulers.framework.plugin import Filter, Objection, Scope, Score, Slots
 from ghostfleet.schedulers.framework.snapshot import Snapshot
@@ -100,9 +101,8 @@ class DevicesFilter(Filter):
         #: What is wrong, by the slot that showed it.
         self._errors: dict[int, str] = {}
 
-    @property
-    def error(self) -> str:  # type: ignore[override]
-        return next(iter(self._errors.values()), "")
+    def errors(self) -> Mapping[int, str]:
+        return self._errors
 
     def census(self) -> list[RequestCensus]:
         """How many devices there are for each request of the claims that are to be allocated."""
@@ -115,10 +115,13 @@ class DevicesFilter(Filter):
             # It is told as what is wrong.
             return []
 
-    def unavailable(self) -> list[Object]:
-        """Claims that are allocated and cannot be used from some node."""
-        present = self._nodes.present
-        return [claim for claim, near in self._allocated if not near[present].all()]
+    def unavailable(self, refused: Callable[[int], Refusal | None]) -> list[Object]:
+        """Claims that are allocated and keep the pod from a node, which nothing else does."""
+        if not self._allocated:
+            return []
+        slots = [int(slot) for slot in self._nodes.present.nonzero()[0] if not self._near[slot]]
+        kept = [slot for slot in slots if (found := refused(slot)) is not None and found.reasons == (_ELSEWHERE,)]
+        return [claim for claim, near in self._allocated if not near[kept].all()]
 
     def reason(self, slot: int) -> str:
         """Why a node is ruled out; "" if it is not."""

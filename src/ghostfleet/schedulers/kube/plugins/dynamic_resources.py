@@ -200,7 +200,7 @@ class DynamicResources(Plugin):
         if asked is None:
             return PostFilterResult("no new claims to deallocate")
         uid = pod["metadata"]["uid"]
-        for claim in cast("DevicesFilter", asked).unavailable():
+        for claim in cast("DevicesFilter", asked).unavailable(cycle.refusal):
             if all(each["uid"] == uid for each in consumers_of(claim)):
                 # Only then others can have its devices, or the pod other ones.
                 message = "deallocation of ResourceClaim completed"
