@@ -17,7 +17,8 @@ from ghostfleet.api.validation.checks import (
     qualified_name,
     required,
 )
-from ghostfleet.api.validation.device_slices import EFFECTS, each, fully_qualified, name_of, pool_name, taint
+from ghostfleet.api.validation.device_parts import EFFECTS, each, name_of, taint
+from ghostfleet.api.validation.device_slices import fully_qualified, pool_name
 from ghostfleet.api.validation.metadata import check_annotations
 from ghostfleet.api.validation.resources import extended
 from ghostfleet.api.validation.rules import Rules
