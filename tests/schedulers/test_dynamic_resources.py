@@ -616,3 +616,39 @@ def test_a_rule_that_comes_later_keeps_pods_from_its_devices(devices: Devices, l
     devices.own("r", request)
     lab.run()
     assert lab.node_of("r") == "a"
+
+
+# -- drivers that publish nonsense ------------------------------------------------------------------------------------
+
+
+def test_a_pool_that_lacks_a_slice_gives_nothing_and_other_pools_go_on(devices: Devices, lab: Any) -> None:
+    lab.node("a")
+    pool = {"name": "a", "generation": 1, "resourceSliceCount": 2}
+    devices.slice("a", 2, nodeName="a", pool=pool)
+    devices.own("p")
+    lab.run()
+    assert "1 cannot allocate all claims" in lab.message("p")
+    all_of_them = {"name": "gpu", "exactly": {"deviceClassName": "gpu", "allocationMode": "All"}}
+    devices.own("q", all_of_them)
+    lab.run()
+    assert lab.message("q").endswith(
+        "claim default/q-gpu, request gpu: asks for all devices, "
+        "but resource pool gpu.example.com/a is currently being updated"
+    )
+    lab.delete("q")
+    devices.node("b", 1)
+    seconds(lab, 20)
+    assert lab.node_of("p") == "b"
+
+
+def test_a_pool_with_one_device_twice_is_invalid_and_other_pools_go_on(devices: Devices, lab: Any) -> None:
+    lab.node("a")
+    pool = {"name": "a", "generation": 1, "resourceSliceCount": 2}
+    for name in ("a-1", "a-2"):
+        devices.slice(name, 1, nodeName="a", pool=pool)
+    devices.own("p")
+    lab.run()
+    assert lab.message("p").startswith("0/1 nodes are available: 1 invalid resource pools were encountered.")
+    devices.node("b", 1)
+    seconds(lab, 20)
+    assert lab.node_of("p") == "b"

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
 
 from ghostfleet.api.validation.checks import Errors, Object, dns_label, dns_subdomain, label_value, qualified_name
 from ghostfleet.api.validation.pods.placement import node_selector
@@ -24,6 +25,8 @@ __all__ = [
     "taint",
 ]
 
+_Item = TypeVar("_Item")
+
 EFFECTS = ("NoExecute", "NoSchedule", "None")
 _MOST_COUNTER_SETS, _MOST_CONSUMED_SETS, _MOST_COUNTERS = 8, 2, 32
 _MOST_CONDITIONS = 4
@@ -41,10 +44,10 @@ _NO_PLACE = (
 def each(
     errors: Errors,
     path: str,
-    items: Sequence[Object],
+    items: Sequence[_Item],
     most: int,
-    check: Callable[[Errors, str, Object], None],
-    key: Callable[[Object], Hashable] | None = None,
+    check: Callable[[Errors, str, _Item], None],
+    key: Callable[[_Item], Hashable] | None = None,
 ) -> None:
     """Check every item of a list of limited length; with a key, no two may have the same."""
     if len(items) > most:
@@ -142,7 +145,7 @@ def binding_conditions(errors: Errors, path: str, device: Object) -> None:
     awaited, failures = device.get("bindingConditions") or [], device.get("bindingFailureConditions") or []
     listed = {"bindingConditions": awaited, "bindingFailureConditions": failures}
     for field, names in listed.items():
-        each(errors, f"{path}.{field}", names, _MOST_CONDITIONS, _condition_name)
+        each(errors, f"{path}.{field}", names, _MOST_CONDITIONS, qualified_name)
     for field, names in listed.items():
         for index, name in enumerate(names):
             place = f"{path}.{field}[{index}]"
@@ -157,10 +160,6 @@ def binding_conditions(errors: Errors, path: str, device: Object) -> None:
     if awaited and not failures:
         why = "bindingFailureConditions are required to use bindingConditions"
         errors.append(FieldError.invalid(f"{path}.bindingFailureConditions", None, why))
-
-
-def _condition_name(errors: Errors, path: str, name: str) -> None:
-    qualified_name(errors, path, name)
 
 
 # Capacity

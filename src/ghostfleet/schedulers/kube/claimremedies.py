@@ -6,7 +6,7 @@ without one of its constraints. Only claims that are to be allocated are changed
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from ghostfleet.api.devicetaints import PREVENTING, tolerates, with_rules
 from ghostfleet.api.podclaims import SLICES, TAINT_RULES, ClaimError, allocation_of, find_claims
@@ -60,19 +60,17 @@ def _without_constraints(claim: Object, name: str) -> Iterator[tuple[str, Object
         kind = "matchAttribute" if "matchAttribute" in constraint else "distinctAttribute"
         left = constraints[:place] + constraints[place + 1 :]
         text = f"drop the constraint {kind} {constraint.get(kind)} from claim {name}"
-        yield text, _with_devices(claim, lambda devices, left=left: {**devices, "constraints": left})
+        yield text, _with_devices(claim, constraints=left)
 
 
 def _with_request(claim: Object, place: int, request: Object) -> Object:
     requests = claim["spec"]["devices"]["requests"]
-    return _with_devices(
-        claim, lambda devices: {**devices, "requests": [*requests[:place], request, *requests[place + 1 :]]}
-    )
+    return _with_devices(claim, requests=[*requests[:place], request, *requests[place + 1 :]])
 
 
-def _with_devices(claim: Object, change: Callable[[Object], Object]) -> Object:
+def _with_devices(claim: Object, **changed: list[Object]) -> Object:
     spec = claim["spec"]
-    return {**claim, "metadata": {**claim["metadata"]}, "spec": {**spec, "devices": change(spec["devices"])}}
+    return {**claim, "metadata": {**claim["metadata"]}, "spec": {**spec, "devices": {**spec["devices"], **changed}}}
 
 
 def _taints(store: Store) -> Iterator[Object]:
