@@ -56,6 +56,7 @@ _virtual_cluster = flag_group(
     "nodes",
     "gpus",
     "gpu_product",
+    "dra",
     "profile",
     "stages",
     *options.SCHEDULING,

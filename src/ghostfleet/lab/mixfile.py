@@ -188,7 +188,7 @@ class _Reader:
         kind = made.kind
         has, source = kind.template.placeholders, kind.template.source
         for field in ("gpus", "workers"):
-            if field in fields and field not in has:
+            if field in fields and field not in has and not (field == "gpus" and kind.claims_devices):
                 self._note((*path, field), f"has no effect: the {source} has no {{{{{field}}}}}")
         if "duration" in fields and "runtime" not in has and not (kind.ends and kind.pod_specs):
             self._note((*path, "duration"), f"has no effect: the {source} has no {{{{runtime}}}}")

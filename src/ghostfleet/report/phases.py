@@ -17,7 +17,7 @@ import numpy as np
 from ghostfleet.report.moments import CHAIN, PHASES, Phase
 from ghostfleet.report.workloads import Column, Joined, Mask, WorkloadTable
 
-__all__ = ["Measured", "PhaseFigures", "WorkloadCounts", "figures_of", "measure"]
+__all__ = ["Measured", "PhaseFigures", "WorkloadCounts", "delay_figures", "figures_of", "measure"]
 
 _PERCENTILES = (50, 90, 99)
 
@@ -154,12 +154,15 @@ def _known_start(phase: Phase, workloads: WorkloadTable) -> Phase:
 
 def figures_of(phase: Phase, delays: Column) -> PhaseFigures:
     """A phase in numbers, from the delays of some workloads; a count of 0 where none went through it."""
-    known = delays[~np.isnan(delays)]
-    if not len(known):
-        return PhaseFigures(phase.key, phase.title, phase.start_title, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    p50, p90, p99 = (float(each) for each in np.percentile(known, _PERCENTILES))
-    mean, longest = float(known.mean()), float(known.max())
-    return PhaseFigures(phase.key, phase.title, phase.start_title, len(known), mean, p50, p90, p99, longest)
+    return delay_figures(phase.key, phase.title, phase.start_title, delays[~np.isnan(delays)])
+
+
+def delay_figures(key: str, title: str, start: str, delays: Column) -> PhaseFigures:
+    """Delays in numbers."""
+    if not len(delays):
+        return PhaseFigures(key, title, start, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    p50, p90, p99 = (float(each) for each in np.percentile(delays, _PERCENTILES))
+    return PhaseFigures(key, title, start, len(delays), float(delays.mean()), p50, p90, p99, float(delays.max()))
 
 
 def _problems(joined: Joined) -> list[tuple[str, str, str]]:

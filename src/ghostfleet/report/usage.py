@@ -94,7 +94,8 @@ class Usage:
 
     def _moment(self, row: int) -> Moment:
         there, in_use, stranded, block = (
-            int(self.columns[name][row]) for name in ("there", "inUse", "stranded", "largestBlock")
+            int(self.columns[name][row]) if name in self.columns else 0
+            for name in ("there", "inUse", "stranded", "largestBlock")
         )
         return Moment(float(self.times[row]), there, in_use, stranded, block)
 
