@@ -24,7 +24,9 @@ def _judged(expression, device, lists=False):
     except CompileError as error:
         return {"compile": str(error)}
     try:
-        return {"matches": DeviceSelector(expression, lists=lists).matches(DeviceView(_HEAD["driver"], device, lists=lists))}
+        return {
+            "matches": DeviceSelector(expression, lists=lists).matches(DeviceView(_HEAD["driver"], device, lists=lists))
+        }
     except SelectorError as error:
         return {"runtime": str(error).removeprefix("CEL runtime error: ")}
 
