@@ -111,6 +111,17 @@ def test_pods_of_one_template_get_different_devices_until_none_is_left(devices: 
     )
 
 
+def test_pods_of_one_template_go_to_nodes_that_come_later_however_many(devices: Devices, lab: Any) -> None:
+    devices.node("first", 1)
+    devices.own("p")
+    lab.run()
+    for number in range(40):
+        devices.node(f"n{number}", 1)
+        devices.own(f"p{number}")
+    lab.run()
+    assert all(lab.node_of(f"p{number}") for number in range(40))
+
+
 def test_a_claim_that_gives_its_devices_back_lets_the_next_pod_in(devices: Devices, lab: Any) -> None:
     devices.node("a", 1)
     devices.own("first")
@@ -364,7 +375,7 @@ def test_a_pod_is_bound_when_its_devices_are_bound(devices: Devices, lab: Any) -
     assert event["reason"] == "BindingConditionsPending"
     assert event["message"] == "waiting for binding conditions for device on node a"
     report(lab, "p-gpu", "a", type="Attached")
-    lab.run()
+    seconds(lab, 5)
     assert lab.node_of("p") == "a"
 
 
@@ -412,7 +423,7 @@ def test_a_pod_whose_device_fails_says_so_and_tries_again(devices: Devices, lab:
     devices.own("p")
     lab.run()
     report(lab, "p-gpu", "a", type="Broken", reason="Gone", message='no "link"')
-    seconds(lab, 0.5)
+    seconds(lab, 5)
     messages = [event["message"] for event in lab.events("p")]
     assert messages[1] == (
         'running PreBind plugin "DynamicResources": device binding failed: '
@@ -605,3 +616,39 @@ def test_a_rule_that_comes_later_keeps_pods_from_its_devices(devices: Devices, l
     devices.own("r", request)
     lab.run()
     assert lab.node_of("r") == "a"
+
+
+# -- drivers that publish nonsense ------------------------------------------------------------------------------------
+
+
+def test_a_pool_that_lacks_a_slice_gives_nothing_and_other_pools_go_on(devices: Devices, lab: Any) -> None:
+    lab.node("a")
+    pool = {"name": "a", "generation": 1, "resourceSliceCount": 2}
+    devices.slice("a", 2, nodeName="a", pool=pool)
+    devices.own("p")
+    lab.run()
+    assert "1 cannot allocate all claims" in lab.message("p")
+    all_of_them = {"name": "gpu", "exactly": {"deviceClassName": "gpu", "allocationMode": "All"}}
+    devices.own("q", all_of_them)
+    lab.run()
+    assert lab.message("q").endswith(
+        "claim default/q-gpu, request gpu: asks for all devices, "
+        "but resource pool gpu.example.com/a is currently being updated"
+    )
+    lab.delete("q")
+    devices.node("b", 1)
+    seconds(lab, 20)
+    assert lab.node_of("p") == "b"
+
+
+def test_a_pool_with_one_device_twice_is_invalid_and_other_pools_go_on(devices: Devices, lab: Any) -> None:
+    lab.node("a")
+    pool = {"name": "a", "generation": 1, "resourceSliceCount": 2}
+    for name in ("a-1", "a-2"):
+        devices.slice(name, 1, nodeName="a", pool=pool)
+    devices.own("p")
+    lab.run()
+    assert lab.message("p").startswith("0/1 nodes are available: 1 invalid resource pools were encountered.")
+    devices.node("b", 1)
+    seconds(lab, 20)
+    assert lab.node_of("p") == "b"

@@ -1,7 +1,8 @@
 """What Kubernetes says of device selectors: `tests/api/deviceselectors.jsonl`.
 
 The first line says which version answered and has the devices that selectors are asked about: one, and one that has an
-attribute of several values, for which a gate must be on (`lists`). Recording asks the same again; a question is added
+attribute of several values, for which a gate must be on (`lists`). `cost` is the most that a selector may cost, by
+Kubernetes' estimate. Recording asks the same again; a question is added
 by a line with nothing but its `expression` and, if need be, `lists`. The program is built from `dra/`, which needs a Go
 toolchain.
 """

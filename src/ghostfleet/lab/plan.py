@@ -64,10 +64,12 @@ class Plan(RunOptions):
         if any(not each.gpus for each in claiming):
             raise LabError("--num-gpus 0: a claim asks for one device at least")
         if self.deviceSelector:
-            from ghostfleet.api.deviceselectors import selector_problem  # it takes long to load
+            from ghostfleet.api.deviceselectors import is_too_complex, selector_problem  # it takes long to load
 
             if problem := selector_problem(self.deviceSelector):
                 raise LabError(f"--device-selector: {problem.splitlines()[0]}")
+            if is_too_complex(self.deviceSelector):
+                raise LabError("--device-selector: too complex, exceeds cost limit")
 
     @property
     def claims(self) -> DeviceClaims:

@@ -98,9 +98,9 @@ func askSelector(asked question) answer {
 	}
 	matches, _, err := compiled.DeviceMatches(context.Background(), device)
 	if err != nil {
-		return answer{"runtime": err.Error()}
+		return answer{"runtime": err.Error(), "cost": compiled.MaxCost}
 	}
-	return answer{"matches": matches}
+	return answer{"matches": matches, "cost": compiled.MaxCost}
 }
 
 func askAllocation(asked question) answer {

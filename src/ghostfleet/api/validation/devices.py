@@ -17,7 +17,8 @@ from ghostfleet.api.validation.checks import (
     qualified_name,
     required,
 )
-from ghostfleet.api.validation.device_slices import EFFECTS, each, fully_qualified, name_of, pool_name, taint
+from ghostfleet.api.validation.device_parts import EFFECTS, each, name_of, taint
+from ghostfleet.api.validation.device_slices import fully_qualified, pool_name
 from ghostfleet.api.validation.metadata import check_annotations
 from ghostfleet.api.validation.resources import extended
 from ghostfleet.api.validation.rules import Rules
@@ -173,7 +174,8 @@ def _toleration(errors: Errors, path: str, toleration: Object) -> None:
 
 
 def _selector(errors: Errors, path: str, selector: Object) -> None:
-    from ghostfleet.api.deviceselectors import selector_problem  # not at the start: most clusters have no use for it
+    # Not at the start: most clusters have no use for it.
+    from ghostfleet.api.deviceselectors import is_too_complex, selector_problem
 
     cel = selector.get("cel")
     if cel is None:
@@ -182,6 +184,8 @@ def _selector(errors: Errors, path: str, selector: Object) -> None:
         errors.append(FieldError.too_long(f"{path}.cel.expression", _EXPRESSION_LIMIT))
     elif problem := selector_problem(cel.get("expression", "")):
         errors.append(FieldError.invalid(f"{path}.cel.expression", cel.get("expression", ""), problem))
+    elif is_too_complex(cel.get("expression", "")):
+        errors.append(FieldError.forbidden(f"{path}.cel.expression", "too complex, exceeds cost limit"))
 
 
 def _configuration(errors: Errors, path: str, found: Object) -> None:

@@ -59,8 +59,8 @@ class BindingConditions:
     def __init__(self, store: Store, timeout: int) -> None:
         self._store = store
         self._timeout = timeout
-        #: Since when pods wait, by uid.
-        self._since: dict[str, int] = {}
+        #: Pods that wait, by uid: since when, and when they are looked at again.
+        self._waiting: dict[str, tuple[int, int]] = {}
 
     def is_usable(self, claim: Object) -> bool:
         """Whether an allocated claim may still come to be bound."""
@@ -71,13 +71,13 @@ class BindingConditions:
         if not any(result.get("bindingConditions") for claim in claims for result in _results(claim)):
             return True
         uid, now = pod["metadata"]["uid"], self._store.clock.now()
-        since = self._since.get(uid)
-        if since is None:
-            since = self._since[uid] = now
+        if uid not in self._waiting:
+            self._waiting[uid] = now, now
             self._tell(pod, node)
+        since, look = self._waiting[uid]
         if now - since >= self._timeout:
             raise _aborted("device binding timeout: context deadline exceeded")
-        if (now - since) % _PERIOD:
+        if now < look:
             return False
         for claim in claims:
             if why := _failure(claim):
@@ -85,21 +85,19 @@ class BindingConditions:
             if not _is_ready(claim):
                 if self._is_late(claim):
                     raise _aborted(f"device binding timeout: claim={claim['metadata']['name']}")
+                self._waiting[uid] = since, since + ((now - since) // _PERIOD + 1) * _PERIOD
                 return False
         self.forget(pod)
         return True
 
     def next_look(self, pod: Object) -> int | None:
         """When a pod is looked at again."""
-        since = self._since.get(pod["metadata"]["uid"])
-        if since is None:
-            return None
-        now = self._store.clock.now()
-        return min(now + _PERIOD - (now - since) % _PERIOD, since + self._timeout)
+        waiting = self._waiting.get(pod["metadata"]["uid"])
+        return min(waiting[1], waiting[0] + self._timeout) if waiting is not None else None
 
     def forget(self, pod: Object) -> None:
         """A pod waits no longer."""
-        self._since.pop(pod["metadata"]["uid"], None)
+        self._waiting.pop(pod["metadata"]["uid"], None)
 
     def _is_late(self, claim: Object) -> bool:
         allocated = (allocation_of(claim) or {}).get("allocationTimestamp")

@@ -139,7 +139,8 @@ class DevicesFilter(Filter):
                 self._found_wrong(claims.key)
                 self._errors[slot] = f'running "DynamicResources" filter plugin: {error}'
                 return str(error)
-        return "" if self._near[slot] else _ELSEWHERE
+        # Without claims that are allocated the filter may be older than the node.
+        return "" if not self._allocated or self._near[slot] else _ELSEWHERE
 
     def objections(self, slots: Slots) -> Sequence[Objection]:
         reasons = [self.reason(int(slot)) for slot in slots]
