@@ -13,9 +13,9 @@ import time
 from random import Random
 
 from ghostfleet.api.admission import Admission
-from ghostfleet.api.defaults import apply_defaults, finish_create, prepare_for_create
-from ghostfleet.controllers.creation import PodCreator
+from ghostfleet.api.strategy import apply_defaults, finish_create, prepare_for_create
 from ghostfleet.controllers.jobs import JOBS, JobController, is_finished
+from ghostfleet.controllers.pods import PodCreator
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.core.bucket import index_by_label, index_by_node
 from ghostfleet.core.changes import Object

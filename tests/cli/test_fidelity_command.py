@@ -17,11 +17,11 @@ def test_a_cluster_that_runs_takes_the_place_of_the_real_one_and_is_left_clean(g
     ghostfleet("up", "lab", "-d", "-q", "--clock", "scaled:20", "--profile", "kubernetes", "--stages", "stress",
                "--nodes", "4", "--gpus", "8")  # fmt: skip
     out, page = tmp_path / "out", tmp_path / "fidelity.md"
-    asked = ("fidelity", "--cluster", "lab", "-n", "3", "--nodes", "4", "--output-dir", str(out))
+    asked = ("fidelity", "--cluster", "lab", "-n", "3x4", "--output-dir", str(out))
     said = either(ghostfleet, *asked)
-    assert "real cluster: stress, 3 Jobs" in said
-    assert "stress       3      what the script counts" in said
-    assert "nodes that are Ready, not 9" in ghostfleet(*asked, "--nodes", "9", code=2)
+    assert "real cluster: stress, 3 Jobs on 4 nodes" in said
+    assert "stress       3      4       what the script counts" in said
+    assert "nodes that are Ready, not 9" in ghostfleet(*asked, "-n", "3", "--nodes", "9", code=2)
     ghostfleet("down", "lab")
     said = either(
         ghostfleet, *asked, "--reuse", "--docs", str(page), "--mode", "kwok", "--iterations", "1", "-o", "json"
@@ -30,6 +30,7 @@ def test_a_cluster_that_runs_takes_the_place_of_the_real_one_and_is_left_clean(g
     told = page.read_text()
     assert "### kwok: mean error" in told
     assert "| what the script counts |" in told
+    assert "### 3 Jobs on 4 nodes" in told
 
 
 def either(shell, *arguments):
@@ -42,7 +43,8 @@ def either(shell, *arguments):
 
 
 def test_what_is_wrong_is_said_in_one_line(here, tmp_path, monkeypatch):
-    assert "-n many: expected numbers of Jobs" in here("fidelity", "--real", "-n", "many", code=2)
+    for wrong in ("many", "0", "3x", "3x0", "3,"):
+        assert f"-n {wrong}: expected numbers of Jobs" in here("fidelity", "--real", "-n", wrong, code=2)
     assert "nothing is published for mode 'other'" in here("fidelity", "--mode", "other", code=2)
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)

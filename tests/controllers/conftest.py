@@ -9,11 +9,11 @@ import pytest
 
 from ghostfleet.api.admission import Admission
 from ghostfleet.api.builtin import load_registry
-from ghostfleet.api.defaults import apply_defaults, finish_create, prepare_for_create, prepare_for_update
-from ghostfleet.controllers.creation import PodCreator
+from ghostfleet.api.strategy import apply_defaults, finish_create, prepare_for_create, prepare_for_update
 from ghostfleet.controllers.garbage import GarbageCollector
+from ghostfleet.controllers.podgarbage import PodTerminator
+from ghostfleet.controllers.pods import PodCreator
 from ghostfleet.controllers.routing import PodRoutes
-from ghostfleet.controllers.termination import PodTerminator
 from ghostfleet.core.bucket import index_by_label, index_by_node
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND, VirtualClock
@@ -68,7 +68,7 @@ class World:
         self.store.register("pods", {"node": index_by_node(), "job": index_by_label("batch.kubernetes.io/job-name")})
         self.profile = load_profile(profile)
         self.routes = PodRoutes(self.store)
-        self.creator = PodCreator(self.store, Admission(self.store, Random(seed)))
+        self.creator = PodCreator(Admission(self.store, Random(seed)))
         self.log: list[Change] = []
         GarbageCollector(self.store, _REGISTRY)
         PodTerminator(self.store)

@@ -176,7 +176,7 @@ def test_a_rule_that_is_changed_to_evict_counts_from_then(tainted: Tainted) -> N
     added = tainted.world.get(RULES, "rule")["spec"]["taint"]["timeAdded"]
     taint = {"key": "broken", "effect": "NoExecute", "timeAdded": added}
     old = tainted.world.get(RULES, "rule")
-    from ghostfleet.api.defaults.preparation import prepare_for_update
+    from ghostfleet.api.strategy import prepare_for_update
 
     new = {**old, "spec": {**old["spec"], "taint": taint}}
     tainted.world.store.update(RULES, prepare_for_update(RULES, old, new, now=tainted.world.now()))

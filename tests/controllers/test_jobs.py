@@ -378,7 +378,7 @@ def test_on_the_kubernetes_profile_sixty_jobs_get_their_pods_at_twenty_requests_
     for number in range(60):
         start(world, pod_template, f"job-{number}")
     # A Job takes three requests of the one client: its pod, its status, its event; thirty of them come at once.
-    world.advance(0.01)
+    world.advance(0.1)
     assert 10 <= len(world.pods()) <= 30
     world.advance(8)
     assert len(world.store.list("events")) == 60

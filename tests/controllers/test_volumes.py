@@ -17,7 +17,7 @@ from ghostfleet.controllers.volumes.controller import SELECTED_NODE
 
 @pytest.fixture
 def storage(world):
-    VolumeController(world.store, world.profile)
+    VolumeController(world.store, world.routes, world.profile)
     StorageProtection(world.store, world.profile)
     return world
 
@@ -86,7 +86,7 @@ def test_a_claim_without_a_class_or_a_volume_says_what_it_lacks(storage):
 
 def test_a_class_provisions_a_volume_after_its_delay(new_world):
     world = new_world("kubernetes")
-    VolumeController(world.store, world.profile)
+    VolumeController(world.store, world.routes, world.profile)
     storage_class(world)
     made = claim(world, storage_class="fast")
     world.advance(1.5)
@@ -165,7 +165,7 @@ def with_ephemeral_volume(world, name):
 
 
 def test_a_pod_gets_a_claim_of_its_own_for_each_volume_that_it_brings_along(storage):
-    EphemeralVolumeController(storage.store, storage.profile)
+    EphemeralVolumeController(storage.store, storage.routes, storage.profile)
     pod = with_ephemeral_volume(storage, "p")
     made = storage.get(CLAIMS, "p-scratch")
     assert made["spec"]["resources"] == {"requests": {"storage": "1Mi"}}
@@ -173,7 +173,7 @@ def test_a_pod_gets_a_claim_of_its_own_for_each_volume_that_it_brings_along(stor
 
 
 def test_a_claim_that_is_somebody_elses_is_left_alone(storage):
-    EphemeralVolumeController(storage.store, storage.profile)
+    EphemeralVolumeController(storage.store, storage.routes, storage.profile)
     before = claim(storage, "p-scratch")
     with_ephemeral_volume(storage, "p")
     assert storage.get(CLAIMS, "p-scratch")["metadata"]["uid"] == before["metadata"]["uid"]

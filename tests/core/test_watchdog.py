@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from ghostfleet.controllers.queue import WorkQueue
+from ghostfleet.controllers.requests import Request
 from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change
 from ghostfleet.core.clock import SECOND, WallClock, pause
@@ -30,9 +31,9 @@ def test_who_calls_back_for_another_is_named_as_the_other() -> None:
     leases = Leases(Store(clock))
     helpers = [
         WorkQueue(clock, leases.fail)._run,
-        Workers(clock, leases.fail)._run,
+        Workers(Store(clock), leases.fail)._run,
         Ticker(clock, SECOND, leases.write_all, bool)._run,
-        WorkQueue(clock, partial(Workers(clock, leases.fail).add))._run,
+        WorkQueue(clock, partial(Workers(Store(clock), leases.fail).add))._run,
     ]
     assert [component_of(each) for each in helpers] == ["stages.leases"] * 4
 
@@ -83,10 +84,9 @@ def test_work_behind_what_fails_is_done() -> None:
         done.append(key)
 
     def sync(key: int):
-        yield 1
-        work(key + 10 if key != 1 else 1)
+        yield Request("create", "things", lambda store: work(key + 10 if key != 1 else 1))
 
-    queue, workers = WorkQueue(clock, work), Workers(clock, sync)
+    queue, workers = WorkQueue(clock, work), Workers(Store(clock), sync)
     for key in range(3):
         queue.add(key)
         workers.add(key)

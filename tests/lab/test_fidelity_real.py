@@ -17,7 +17,9 @@ from ghostfleet.lab.fidelity import (
     Origin,
     RealComparison,
     Records,
+    Size,
     experiments,
+    worst_first,
 )
 from ghostfleet.lab.fidelity.figures import FIGURES, SCRIPT, figures_of
 from ghostfleet.lab.fidelity.sides import Embedding
@@ -25,7 +27,7 @@ from ghostfleet.lab.fidelity.verdicts import judge
 from ghostfleet.lab.progress import Silent
 
 STEPS = ("workload", "firstPod", "bound", "running", "ended", "finished")
-HERE = Origin("2026-01-01", 2, 4, {"Kubernetes": "v1.36.3"})
+HERE = Origin("2026-01-01", 2, {"Kubernetes": "v1.36.3"})
 
 
 def job(*seconds):
@@ -33,7 +35,7 @@ def job(*seconds):
 
 
 def line(real, ours, *, total=False):
-    return Line("stress", 1, "a phase", "p50", total, real, ours)
+    return Line("stress", 1, 4, "a phase", "p50", total, real, ours)
 
 
 def test_figures_are_percentiles_of_phases_and_ends_from_the_first_creation():
@@ -78,22 +80,37 @@ def test_a_total_may_be_wrong_by_a_tenth_and_a_phase_by_a_fifth_or_half_a_second
     assert not line(0, 0.6).met
 
 
+def test_the_median_of_one_request_may_be_wrong_by_a_fifth_or_five_milliseconds():
+    assert line(0.006, 0.001).met
+    assert line(0.02, 0.0249).met
+    assert not line(0.02, 0.0255).met
+    assert not line(0.006, 0.0).met
+    assert Line("stress", 1, 4, "a phase", "p90", False, 0.02, 0.4).met
+
+
+def test_the_worst_is_the_one_that_uses_up_most_of_its_goal():
+    good, fair, bad = line(100, 101), line(0.006, 0.002), line(100, 70)
+    assert worst_first([good, fair, bad]) == [bad, fair, good]
+    assert [each.used <= 1 for each in (good, fair, bad)] == [True, True, False]
+
+
 def test_only_tests_and_figures_that_both_have_are_judged():
-    real = [Measurement("stress", 1, {"podCreated.p50": 1.0, SCRIPT: 23.0}), Measurement("stress", 2, {SCRIPT: 24.0})]
-    ours = [Measurement("stress", 1, {SCRIPT: 22.0})]
+    real = [Measurement("stress", 1, 4, {"podCreated.p50": 1.0, SCRIPT: 23.0})]
+    real += [Measurement("stress", 2, 4, {SCRIPT: 24.0}), Measurement("stress", 1, 5, {SCRIPT: 24.0})]
+    ours = [Measurement("stress", 1, 4, {SCRIPT: 22.0})]
     (only,) = judge(real, ours)
     assert (only.jobs, only.title, only.total, only.error) == (1, "what the script counts", True, -1 / 23)
 
 
 def test_records_are_found_again_by_experiment_and_number_of_nodes(tmp_path):
     records = Records(tmp_path / "out")
-    record = MeasurementRecord(Measurement("stress", 3, {SCRIPT: 23.5}), HERE)
+    record = MeasurementRecord(Measurement("stress", 3, 4, {SCRIPT: 23.5}), HERE)
     records.add(record)
     again = Records(tmp_path / "out")
     again.read()
-    assert again.find(Experiment("stress", 3), 4) == record
-    assert again.find(Experiment("stress", 3), 5) is None
-    assert again.find(Experiment("scale-test", 3), 4) is None
+    assert again.find(Experiment("stress", 3, 4)) == record
+    assert again.find(Experiment("stress", 3, 5)) is None
+    assert again.find(Experiment("scale-test", 3, 4)) is None
 
 
 @pytest.mark.parametrize("content", ["{", "[1]", '[{"measurement": {}, "origin": {}}]'])
@@ -104,9 +121,10 @@ def test_a_file_that_holds_no_records_is_named(tmp_path, content):
 
 
 def test_both_tests_are_made_on_both_sides_and_equal_sides_differ_by_nothing(tmp_path):
-    comparison = RealComparison(tmp_path, Records(tmp_path), 4, Silent(), profile="kubernetes", seed=1)
-    comparison.run(experiments([3]), lambda: Embedding(4, seed=1))
-    assert [str(each.experiment) for each in comparison.compared] == ["scale-test, 3 Jobs", "stress, 3 Jobs"]
+    comparison = RealComparison(tmp_path, Records(tmp_path), Silent(), profile="kubernetes", seed=1)
+    comparison.run(experiments([Size(3, 4)]), lambda: Embedding(seed=1))
+    told = [str(each.experiment) for each in comparison.compared]
+    assert told == ["scale-test, 3 Jobs on 4 nodes", "stress, 3 Jobs on 4 nodes"]
     lines = [line for each in comparison.compared for line in each.lines]
     assert len(lines) == 2 * len(FIGURES) - 1
     assert all(line.error == 0.0 and line.met for line in lines)
@@ -114,36 +132,52 @@ def test_both_tests_are_made_on_both_sides_and_equal_sides_differ_by_nothing(tmp
         "scale-test",
         "stress",
     }
-    assert (tmp_path / "real-scale-test-3" / "timeline.jsonl").exists()
-    assert (tmp_path / "embedded-stress-3" / "timeline.jsonl").exists()
+    assert (tmp_path / "real-scale-test-3x4" / "timeline.jsonl").exists()
+    assert (tmp_path / "embedded-stress-3x4" / "timeline.jsonl").exists()
+
+
+def test_sizes_differ_in_their_nodes_too_and_each_gets_a_cluster_of_its_own():
+    assert [str(each) for each in experiments([Size(3, 4), Size(2, 9), Size(3, 1)])][::2] == [
+        "scale-test, 2 Jobs on 9 nodes",
+        "scale-test, 3 Jobs on 1 node",
+        "scale-test, 3 Jobs on 4 nodes",
+    ]
+
+
+def test_phases_of_one_request_take_the_time_of_one(tmp_path):
+    comparison = RealComparison(tmp_path, Records(tmp_path), Silent(), profile="kubernetes", seed=1)
+    comparison.run([Experiment("scale-test", 5, 4)], lambda: Embedding(seed=1))
+    seconds = comparison.compared[0].ours.seconds
+    for phase in ("podCreated.p50", "scheduled.p50"):
+        assert 0.001 < seconds[phase] < 0.02, phase
 
 
 def test_what_is_on_record_is_not_measured_again(tmp_path):
     records = Records(tmp_path)
-    records.add(MeasurementRecord(Measurement("stress", 2, {SCRIPT: 1.0}), HERE))
-    comparison = RealComparison(tmp_path, records, 4, Silent(), profile="kubernetes", seed=0)
+    records.add(MeasurementRecord(Measurement("stress", 2, 4, {SCRIPT: 1.0}), HERE))
+    comparison = RealComparison(tmp_path, records, Silent(), profile="kubernetes", seed=0)
 
     def unwanted():
         raise AssertionError("a real cluster was asked for")
 
-    comparison.run([Experiment("stress", 2)], unwanted)
+    comparison.run([Experiment("stress", 2, 4)], unwanted)
     (compared,) = comparison.compared
     assert not compared.met
     assert compared.lines[0].real == 1.0
 
 
 def test_an_experiment_that_breaks_off_keeps_those_before(tmp_path):
-    comparison = RealComparison(tmp_path, Records(tmp_path), 4, Silent(), profile="kubernetes", seed=0)
+    comparison = RealComparison(tmp_path, Records(tmp_path), Silent(), profile="kubernetes", seed=0)
 
     class Breaking(Embedding):
-        def cluster(self, progress):
+        def cluster(self, nodes, progress):
             if Records(tmp_path).path.exists():
                 raise KeyboardInterrupt
-            return super().cluster(progress)
+            return super().cluster(nodes, progress)
 
     with pytest.raises(KeyboardInterrupt):
-        comparison.run(experiments([2]), lambda: Breaking(4))
+        comparison.run(experiments([Size(2, 4)]), Breaking)
     assert [each.experiment.test for each in comparison.compared] == ["scale-test"]
     kept = Records(tmp_path)
     kept.read()
-    assert kept.find(Experiment("scale-test", 2), 4) is not None
+    assert kept.find(Experiment("scale-test", 2, 4)) is not None

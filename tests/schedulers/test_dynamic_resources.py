@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from ghostfleet.core.clock import SECOND
+from ghostfleet.core.latency import Client
 from ghostfleet.schedulers.framework.runner import Pace
 
 CLAIMS = "resourceclaims.resource.k8s.io"
@@ -434,7 +436,7 @@ def test_a_pod_whose_device_fails_says_so_and_tries_again(devices: Devices, lab:
 
 def test_with_a_slow_client_devices_are_taken_before_they_are_written(devices: Devices, lab: Any) -> None:
     devices.node("a", 1)
-    lab.start(pace=Pace(latency=1_000_000))
+    lab.start(pace=Pace(Client(requests={"create": (SECOND,), "update": (SECOND,)})))
     devices.own("p")
     devices.own("q")
     lab.clock.run(until=lab.clock.now() + 500_000)
@@ -447,7 +449,7 @@ def test_with_a_slow_client_devices_are_taken_before_they_are_written(devices: D
 
 def test_a_pod_that_goes_before_its_claim_is_written_leaves_its_devices_to_others(devices: Devices, lab: Any) -> None:
     devices.node("a", 1)
-    lab.start(pace=Pace(latency=1_000_000))
+    lab.start(pace=Pace(Client(requests={"create": (SECOND,), "update": (SECOND,)})))
     devices.own("p")
     lab.clock.run(until=lab.clock.now() + 500_000)
     lab.delete("p")
@@ -570,7 +572,7 @@ def test_a_claim_left_over_from_an_earlier_attempt_goes_before_the_pod_is_tried_
 def test_a_pod_that_goes_before_its_extended_claim_is_written_leaves_nothing(devices: Devices, lab: Any) -> None:
     devices.node("a", 1)
     served(devices)
-    lab.start(pace=Pace(latency=1_000_000))
+    lab.start(pace=Pace(Client(requests={"create": (SECOND,), "update": (SECOND,)})))
     lab.pod("p", {GPU: "1"})
     lab.clock.run(until=lab.clock.now() + 500_000)
     lab.delete("p")

@@ -10,6 +10,7 @@ import pytest
 
 from ghostfleet.cluster import BARE, Cluster, ClusterConfig
 from ghostfleet.core.clock import SECOND
+from ghostfleet.core.latency import Client
 from ghostfleet.core.ratelimit import TokenBucket
 from ghostfleet.lab.progress import Silent
 from ghostfleet.lab.stress import StressPlan, run_stress
@@ -194,7 +195,7 @@ def test_nothing_of_a_group_is_written_when_one_of_its_pods_is_gone(lab: Any) ->
 
 def test_a_group_waits_for_the_client_as_a_whole(lab: Any) -> None:
     lab.node("n0")
-    pace = Pace(TokenBucket(1, 1), latency=SECOND)
+    pace = Pace(Client(TokenBucket(1, 1), {"create binding": (SECOND,)}))
     OwnScheduler(lab.store, lab.clock, load_scheduler(f"{GANGS}:Gangs"), pace)
     gang(lab, "g", 3, 2)
     lab.clock.settle()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ghostfleet.core.clock import SECOND
+from ghostfleet.core.latency import Client, parse_curve
 from ghostfleet.core.ratelimit import TokenBucket
 from ghostfleet.schedulers.framework import Pace
 
@@ -145,7 +146,7 @@ def test_the_same_failure_again_becomes_a_series(lab: Any) -> None:
 
 def test_a_limited_client_binds_no_faster_than_it_may(lab: Any) -> None:
     lab.node("n0", allocatable={"pods": "1000"})
-    lab.start(pace=Pace(TokenBucket(10, 5)))
+    lab.start(pace=Pace(Client(TokenBucket(10, 5))))
     for index in range(25):
         lab.pod(f"p{index:02}")
     lab.clock.settle()
@@ -158,7 +159,7 @@ def test_a_limited_client_binds_no_faster_than_it_may(lab: Any) -> None:
 
 def test_room_is_not_given_twice_while_a_binding_is_on_its_way(lab: Any) -> None:
     lab.node("n0")
-    lab.start(pace=Pace(TokenBucket(1, 1)))
+    lab.start(pace=Pace(Client(TokenBucket(1, 1))))
     for name in ("a", "b", "c"):
         lab.gpus(name, 4)
     lab.clock.run()
@@ -167,7 +168,7 @@ def test_room_is_not_given_twice_while_a_binding_is_on_its_way(lab: Any) -> None
 
 def test_a_pod_deleted_while_its_binding_is_on_its_way_gives_its_room_back(lab: Any) -> None:
     lab.node("n0")
-    lab.start(pace=Pace(TokenBucket(1, 1)))
+    lab.start(pace=Pace(Client(TokenBucket(1, 1))))
     lab.gpus("a", 1)
     lab.gpus("b", 7)
     lab.clock.settle()
@@ -179,7 +180,7 @@ def test_a_pod_deleted_while_its_binding_is_on_its_way_gives_its_room_back(lab: 
 
 def test_a_cycle_takes_its_time(lab: Any) -> None:
     lab.node("n0")
-    lab.start(pace=Pace(cycle_cost=1000))
+    lab.start(pace=Pace(cycle_cost=parse_curve("1ms")))
     for index in range(10):
         lab.pod(f"p{index}")
     start = lab.clock.now()

@@ -60,6 +60,7 @@ TOPICS = {
     "devicevalidation": Topic("what kube-apiserver says about bad claims, classes and slices", controllers=False),
     "customresources": Topic("what kube-apiserver says about definitions and custom objects", controllers=False),
     "patches": Topic("answers of kube-apiserver to patches", controllers=False),
+    "latency": Topic("how long requests take, and the scheduler for a pod", programs=True),
     "facts": Topic("the languages of stages: gojq, text/template with sprig, cel-go, YAML"),
     "deviceselectors": Topic("what the CEL of device selectors says"),
     "allocator": Topic("devices that kube-scheduler's allocator finds"),
@@ -99,7 +100,7 @@ def record(name: str, arguments: argparse.Namespace) -> None:
     topic = TOPICS[name]
     recorder: Callable[..., None] = importlib.import_module("scheduling" if name == "scheduler" else name).record
     if topic.controllers is None:
-        recorder()
+        recorder(*([arguments.bin_dir] if topic.programs else ()))
         return
     from controlplane import control_plane
 

@@ -9,30 +9,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from ghostfleet.api.builtin import load_registry
-from ghostfleet.api.conversion import storage_key
-from ghostfleet.api.defaults import apply_defaults, prepare_for_create
+from ghostfleet.api.kinds import storage_key
 from ghostfleet.api.podclaims import CLASSES, SLICES
+from ghostfleet.api.strategy import apply_defaults, prepare_for_create
 from ghostfleet.api.verbs import Api
 from ghostfleet.cluster.config import KAI, ClusterConfig
 from ghostfleet.controllers import kubeflow, runai
 from ghostfleet.controllers.awaiting import Awaiting
 from ghostfleet.controllers.bootstrap import announce, bootstrap
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.definitions import DefinitionController
-from ghostfleet.controllers.eventexpiry import EventExpiry
-from ghostfleet.controllers.events import EventRecorder
+from ghostfleet.controllers.events import EventExpiry, EventRecorder
 from ghostfleet.controllers.garbage import GarbageCollector
 from ghostfleet.controllers.namespaces import NamespaceController
+from ghostfleet.controllers.podgarbage import STOPPING, PodTerminator
+from ghostfleet.controllers.pods import PodCreator
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.standins import kwok_stand_in
-from ghostfleet.controllers.termination import STOPPING, PodTerminator
 from ghostfleet.controllers.workloads import Workloads
 from ghostfleet.core.bucket import index_by_label, index_by_node
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import Clock, VirtualClock
 from ghostfleet.core.profile import Profile, load_profile
 from ghostfleet.core.randomness import Streams
-from ghostfleet.core.saturation import Meters
+from ghostfleet.core.ratelimit import Meters
 from ghostfleet.core.store import Store
 from ghostfleet.stages.catalogue import stage_definition
 from ghostfleet.stages.commands import Commands
@@ -65,8 +64,8 @@ class Cluster:
         self.made = config.written()
         #: How long each limit of the modelled components held something up.
         self.meters = Meters()
-        self._profile = load_profile(config.profile).metered(self.meters)
         self.streams = Streams(seed)
+        self._profile = load_profile(config.profile).metered(self.meters, self.streams)
         self.registry = load_registry()
         self.store = Store(self.clock, self.streams, history=history)
         self.store.register("pods", {"node": index_by_node(), "job": index_by_label("batch.kubernetes.io/job-name")})
@@ -126,7 +125,8 @@ class Cluster:
         # Tests of dispatchers keep room occupied with Jobs that never end.
         usual: Commands = "endless" if self.config.dispatcher else "ignored"
         settings = StageSettings(commands=cast(Commands, self.config.commands) or usual)
-        fleet = Fleet(self.api, self.streams, self.config.stages, settings, recorder)
+        client = self._profile.api_client("kwok")
+        fleet = Fleet(self.api, self.streams, self.config.stages, settings, recorder, client)
         self.meters.add(fleet.controller.contention)
         return fleet
 
@@ -165,7 +165,7 @@ class Cluster:
         """What controllers that make pods share; without the workload controllers each has its own."""
         if self._workloads is not None:
             return self._workloads.routes, self._workloads.creator
-        return PodRoutes(self.store), PodCreator(self.store, self.api.admission)
+        return PodRoutes(self.store), PodCreator(self.api.admission)
 
     def _start_schedulers(self) -> None:
         if "scheduler" in self.config.without and not self.config.schedulers:
@@ -226,7 +226,7 @@ class Cluster:
             return None
         from ghostfleet.dispatchers.mcad.profiles import load_dispatcher_profile
 
-        return load_dispatcher_profile(self.config.dispatcher).metered(self.meters)
+        return load_dispatcher_profile(self.config.dispatcher).metered(self.meters, self.streams)
 
     def _make_dispatcher(self) -> Mcad | None:
         profile = self._dispatcher_profile()

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from ghostfleet.controllers.deployments.amounts import resolve_percent
 from ghostfleet.controllers.pods import controller_of, is_ready, with_condition
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.requests import Steps, update_status
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.selectors import LabelSelector, selector_from_object
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 from ghostfleet.core.subscription import Subscription
 from ghostfleet.core.timestamps import parse_rfc3339, rfc3339
 
@@ -35,13 +36,13 @@ class DisruptionController:
     """Keeps the status of the budgets of one store."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
-        self._store = store
+        self._store: Reader = store
         self._timeout = profile.duration("disruption.deletion-timeout")
         self._workers: Workers[Key] = Workers(
-            store.clock,
+            store,
             self._sync,
             count=profile.number("disruption.workers"),
-            client=profile.limiter("kube-controller-manager", "Disruption controller"),
+            client=profile.api_client("kube-controller-manager", "Disruption controller"),
         )
         #: Selectors of budgets by namespace and name, and the pods they select.
         self._budgets: dict[str, dict[str, LabelSelector]] = {}
@@ -103,18 +104,16 @@ class DisruptionController:
         budget = self._store.find(BUDGETS, *key)
         if budget is None:
             return
-        status = self._status(budget, list(self._pods[key].values()))
+        status = self._status(budget)
         if status != budget.get("status"):
-            yield 1
-            current = self._store.find(BUDGETS, *key)
-            if current is not None:
-                # Evictions may have been granted while this waited for its turn.
-                status = self._status(current, list(self._pods[key].values()))
-                self._store.patch_status(BUDGETS, *key, status)
+            # Evictions may be granted while this waits for its turn.
+            written = yield update_status(BUDGETS, budget, self._status)
+            status = written["status"] if written is not None else {}
         if status.get("disruptedPods"):
             self._workers.add_after(key, self._timeout)
 
-    def _status(self, budget: Object, pods: list[Object]) -> Object:
+    def _status(self, budget: Object) -> Object:
+        pods = list(self._pods[budget["metadata"]["namespace"], budget["metadata"]["name"]].values())
         old = budget.get("status") or {}
         now = self._store.clock.now()
         expected, desired = self._expected(budget, pods)

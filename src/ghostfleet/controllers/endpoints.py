@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ghostfleet.controllers.pods import is_ready, is_terminal, owner_reference
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.requests import Request, Steps
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.labelindex import ObjectsByLabel, SelectorIndex
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 from ghostfleet.core.subscription import Subscription
 
 __all__ = ["ENDPOINTS", "SLICES", "EndpointsController"]
@@ -30,13 +31,13 @@ class EndpointsController:
     """Keeps the endpoints of the services of one store."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
-        self._store = store
+        self._store: Reader = store
         self._size = profile.number("endpointslices.size")
         self._workers: Workers[Key] = Workers(
-            store.clock,
+            store,
             self._sync,
             count=profile.number("endpoints.workers"),
-            client=profile.limiter("kube-controller-manager", "Endpoints controller"),
+            client=profile.api_client("kube-controller-manager", "Endpoints controller"),
         )
         #: Selectors of services by namespace, and the pods they select.
         self._services: dict[str, SelectorIndex] = {}
@@ -130,8 +131,7 @@ class EndpointsController:
             return
         if service is None or key not in self._pods:
             if service is None and self._store.find(ENDPOINTS, *key) is not None:
-                yield 1
-                self._write(self._store.delete, ENDPOINTS, *key)
+                yield Request("delete", ENDPOINTS, self._write, Store.delete, ENDPOINTS, *key)
             return
         pods = sorted(
             (pod for pod in self._pods[key].values() if pod["status"].get("podIP") and not is_terminal(pod)),
@@ -140,10 +140,10 @@ class EndpointsController:
         yield from self._write_endpoints(service, pods)
         yield from self._write_slices(service, pods)
 
-    def _write(self, verb: Callable[..., object], *what: object) -> None:
+    def _write(self, store: Store, verb: Callable[..., object], *what: object) -> None:
         self._writing = True
         try:
-            verb(*what)
+            verb(store, *what)
         finally:
             self._writing = False
 
@@ -167,12 +167,11 @@ class EndpointsController:
         if subset:
             fresh["subsets"] = [subset]
         if old is None:
-            yield 1
-            self._write(self._store.create, ENDPOINTS, fresh)
+            yield Request("create", ENDPOINTS, self._write, Store.create, ENDPOINTS, fresh)
         elif old.get("subsets") != fresh.get("subsets"):
-            yield 1
             rest = {field: value for field, value in old.items() if field != "subsets"}
-            self._write(self._store.update, ENDPOINTS, {**rest, **({"subsets": [subset]} if subset else {})})
+            changed = {**rest, **({"subsets": [subset]} if subset else {})}
+            yield Request("update", ENDPOINTS, self._write, Store.update, ENDPOINTS, changed)
 
     def _write_slices(self, service: Object, pods: list[Object]) -> Steps:
         own = service["metadata"]
@@ -183,11 +182,10 @@ class EndpointsController:
             listed = [_endpoint(service, pod) for pod in part] or None
             if number < len(owned):
                 if owned[number].get("endpoints") != listed or owned[number].get("ports") != ports:
-                    yield 1
                     metadata = owned[number]["metadata"]
                     metadata = {**metadata, "generation": metadata.get("generation", 0) + 1}
                     changed = {**owned[number], "metadata": metadata, "endpoints": listed, "ports": ports}
-                    self._write(self._store.update, SLICES, changed)
+                    yield Request("update", SLICES, self._write, Store.update, SLICES, changed)
                 continue
             metadata = {
                 "generateName": f"{own['name']}-",
@@ -196,13 +194,12 @@ class EndpointsController:
                 "ownerReferences": [owner_reference(service)],
                 "generation": 1,
             }
-            yield 1
             fresh: Object = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": metadata}
             fresh |= {"addressType": "IPv4", "endpoints": listed, "ports": ports}
-            self._write(self._store.create, SLICES, fresh)
+            yield Request("create", SLICES, self._write, Store.create, SLICES, fresh)
         for each in owned[len(parts) :]:
-            yield 1
-            self._write(self._store.delete, SLICES, own["namespace"], each["metadata"]["name"])
+            place = (own["namespace"], each["metadata"]["name"])
+            yield Request("delete", SLICES, self._write, Store.delete, SLICES, *place)
 
 
 def _target(pod: Object) -> Object:

@@ -1,9 +1,14 @@
-"""Events: what controllers tell about the objects they work on.
+"""Events: what controllers tell about the objects they work on, for an hour.
 
 A *recorder* writes events as client-go's does. The same event told again raises the count of the first one. Many
-*similar* events, which differ in their message only, are told as one from the tenth on, and an object that has too
-much told about it is no longer reported on for a while. Where the client has a rate limit, events wait in line for
-their turn behind the controller's own requests. A profile may leave out events of the type Normal.
+*similar* events, which differ in their message only, are told as one from the tenth on, and an object that has too much
+told about it is no longer reported on for a while. Where the client has a rate limit or a latency, events are sent one
+after the other, and wait in line for their turn behind the controller's own requests. A profile may leave out events of
+the type Normal.
+
+Events *expire* an hour after they were written last, as etcd's leases have it in a real cluster. Besides there is a
+bound to how many are kept, which a real cluster lacks: past it the oldest go early, so that a cluster in which
+thousands of pods come and go does not grow.
 """
 
 from __future__ import annotations
@@ -11,15 +16,15 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from typing import NamedTuple
 
-from ghostfleet.core.changes import Object
-from ghostfleet.core.clock import SECOND
+from ghostfleet.core.changes import Change, Object
+from ghostfleet.core.clock import SECOND, Handle
 from ghostfleet.core.errors import ApiError
+from ghostfleet.core.latency import Client
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.ratelimit import TokenBucket
 from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import rfc3339
 
-__all__ = ["EventRecorder"]
+__all__ = ["EventExpiry", "EventRecorder"]
 
 _REMEMBERED = 4096
 _COMBINED = "(combined from similar events): "
@@ -65,7 +70,7 @@ class _Subject:
 class EventRecorder:
     """Writes the events of one component."""
 
-    def __init__(self, store: Store, component: str, profile: Profile, client: TokenBucket | None = None) -> None:
+    def __init__(self, store: Store, component: str, profile: Profile, client: Client | None = None) -> None:
         self._store = store
         self._component = component
         self._source = {"component": component}
@@ -106,7 +111,8 @@ class EventRecorder:
             now = self._store.clock.now()
             subject = self._subject(event, now)
             if subject is not None:
-                self._store.clock.call_later(self._client.reserve(now), self._take_turn, subject, event)
+                delay = self._client.reserve(now) + self._client.latency("create", "events")
+                self._store.clock.call_later(delay, self._take_turn, subject, event)
                 return
         self._busy = False
 
@@ -210,3 +216,49 @@ class EventRecorder:
                     raise
             else:
                 return name
+
+
+class EventExpiry:
+    """Removes events from one store when their time is over; a write starts it anew."""
+
+    def __init__(self, store: Store, profile: Profile) -> None:
+        self._store = store
+        self._life = profile.duration("events.time-to-live")
+        self._most = profile.number("events.kept")
+        #: When each event goes, by namespace and name, in that order.
+        self._waiting: dict[tuple[str, str], int] = {}
+        self._handle: Handle | None = None
+        self._crowded = False
+        store.listen("events", self._notice)
+
+    def _notice(self, change: Change) -> None:
+        waiting, place = self._waiting, (change.namespace, change.name)
+        waiting.pop(place, None)
+        if change.new is None:
+            return
+        clock = self._store.clock
+        waiting[place] = clock.now() + self._life
+        if self._handle is None:
+            self._handle = clock.call_later(self._life, self._sweep)
+        if len(waiting) > self._most and not self._crowded:
+            self._crowded = True
+            clock.call_soon(self._thin_out)
+
+    def _thin_out(self) -> None:
+        self._crowded = False
+        for _ in range(len(self._waiting) - self._most):
+            self._remove_first()
+
+    def _sweep(self) -> None:
+        now, waiting = self._store.clock.now(), self._waiting
+        while waiting and next(iter(waiting.values())) <= now:
+            self._remove_first()
+        self._handle = None
+        if waiting:
+            self._handle = self._store.clock.call_at(next(iter(waiting.values())), self._sweep)
+
+    def _remove_first(self) -> None:
+        """Remove the event whose turn it is; one that somebody holds by a finalizer is only marked."""
+        place = next(iter(self._waiting))
+        del self._waiting[place]
+        self._store.delete("events", *place)

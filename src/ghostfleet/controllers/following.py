@@ -11,9 +11,10 @@ from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 from ghostfleet.controllers.repairing import is_overwritten
+from ghostfleet.controllers.requests import Request, delete, update_status
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.core.changes import Change, Object
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader
 
 __all__ = ["Followed", "FollowedRecord", "Key"]
 
@@ -42,7 +43,7 @@ class Followed(Generic[R]):
 
     def __init__(
         self,
-        store: Store,
+        store: Reader,
         routes: PodRoutes,
         resource: str,
         owner: tuple[str, str],
@@ -71,19 +72,13 @@ class Followed(Generic[R]):
         """Drop the record of a job that has ended."""
         self._records.pop(job["metadata"]["uid"], None)
 
-    def report(self, job: Object, status: Object) -> bool:
-        """Write a job's status, unless the job is gone; true when it was written."""
-        namespace, name = job["metadata"]["namespace"], job["metadata"]["name"]
-        current = self._store.find(self._resource, namespace, name)
-        if current is None or current["metadata"]["uid"] != job["metadata"]["uid"]:
-            return False
-        self._store.patch_status(self._resource, namespace, name, status)
-        return True
+    def report(self, job: Object, status: Object) -> Request:
+        """Write a job's status; answers the job, None when it is gone."""
+        return update_status(self._resource, job, status)
 
-    def delete(self, record: R) -> None:
+    def delete(self, record: R) -> Request:
         """Delete a job, if it is still there."""
-        if self._store.find(self._resource, *record.key) is not None:
-            self._store.delete(self._resource, *record.key)
+        return delete(self._resource, *record.key)
 
     def _begin(self, job: Object) -> None:
         record = self._make(job)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ghostfleet.controllers.pods import controller_of, is_active, is_ready, owner_reference
+from ghostfleet.controllers.requests import Request, Steps
 from ghostfleet.controllers.routing import PodRoutes
-from ghostfleet.controllers.workers import Steps
 from ghostfleet.core.changes import Object
 from ghostfleet.core.selectors import LabelSelector
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 
 __all__ = ["Members", "Memberships"]
 
@@ -93,7 +93,7 @@ class Memberships:
 
     def __init__(
         self,
-        store: Store,
+        store: Reader,
         routes: PodRoutes,
         api_version: str,
         kind: str,
@@ -136,24 +136,10 @@ class Memberships:
         members = self.of(owner)
         for pod in list(members.misfits.values()):
             if "deletionTimestamp" not in pod["metadata"]:
-                yield 1
-                self._own(pod, [])
+                yield Request("patch", "pods", _own, pod, [])
         for pod in self._routes.orphans(owner["metadata"]["namespace"]):
             if is_active(pod) and members.selector.matches(pod["metadata"].get("labels")):
-                yield 1
-                self._own(pod, [owner_reference(owner)])
-
-    def _own(self, pod: Object, controllers: list[Object]) -> None:
-        """Give a pod this controller, and none other."""
-        metadata = pod["metadata"]
-        current = self._store.find("pods", metadata["namespace"], metadata["name"])
-        if current is None or current["metadata"]["uid"] != metadata["uid"]:
-            return
-        others = [each for each in current["metadata"].get("ownerReferences") or () if not each.get("controller")]
-        owned = {**current["metadata"], "ownerReferences": [*others, *controllers]}
-        if not owned["ownerReferences"]:
-            del owned["ownerReferences"]
-        self._store.update("pods", {**current, "metadata": owned})
+                yield Request("patch", "pods", _own, pod, [owner_reference(owner)])
 
     def _take(self, owner: Object, old: Object | None, new: Object | None) -> None:
         members = self._members.get(owner["uid"])
@@ -173,3 +159,15 @@ class Memberships:
             members = self._members.get(owner["metadata"]["uid"])
             if members is not None and members.selector.matches(labels):
                 self._wake(members.key)
+
+
+def _own(store: Store, pod: Object, controllers: list[Object]) -> None:
+    """Give a pod this controller, and none other."""
+    current = store.current("pods", pod)
+    if current is None:
+        return
+    others = [each for each in current["metadata"].get("ownerReferences") or () if not each.get("controller")]
+    owned = {**current["metadata"], "ownerReferences": [*others, *controllers]}
+    if not owned["ownerReferences"]:
+        del owned["ownerReferences"]
+    store.update("pods", {**current, "metadata": owned})

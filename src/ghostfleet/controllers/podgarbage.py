@@ -1,20 +1,31 @@
-"""Pod garbage: pods that nobody will ever remove.
+"""Pods that are to go: those that were asked to, and garbage, which nobody will ever remove.
 
-Ended pods beyond a limit go, the oldest first; so do pods of nodes that have been gone for a while, and marked pods
-that never came to a node. Ended pods are let go as they are; others are called failed first, so that their owners can
-count them. The collector works at *ticks*, and only when something waits for it.
+A pod on a node is deleted in two steps: the API marks it and gives it its grace period, then the node stops its
+containers and removes it. Where nobody plays the nodes, the *terminator* stands in for the second step: containers that
+do not exist stop as quickly as well-behaved ones do. Where somebody does, it only ends what is still there when its
+grace is over, which happens on nodes that have failed; unlike in a real cluster, such pods do not stay for ever.
+
+As garbage, ended pods beyond a limit go, the oldest first; so do pods of nodes that have been gone for a while, and
+marked pods that never came to a node. Ended pods are let go as they are; others are called failed first, so that their
+owners can count them. The collector works at *ticks*, and only when something waits for it.
 """
 
 from __future__ import annotations
 
 from ghostfleet.controllers.pods import is_terminal, with_condition
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.queue import WorkQueue
+from ghostfleet.controllers.requests import Steps, delete, update_status
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
+from ghostfleet.core.clock import SECOND
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 from ghostfleet.core.timestamps import rfc3339
 
-__all__ = ["PodGarbageCollector"]
+__all__ = ["STOPPING", "PodGarbageCollector", "PodTerminator"]
+
+#: How long well-behaved containers take to stop.
+STOPPING = SECOND
 
 Key = tuple[str, str]
 
@@ -23,7 +34,7 @@ class PodGarbageCollector:
     """Collects the pods of one store."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
-        self._store = store
+        self._store: Reader = store
         self._clock = store.clock
         self._start = store.clock.now()
         self._period = profile.duration("pod-garbage.period")
@@ -33,10 +44,10 @@ class PodGarbageCollector:
         self._ended: dict[Key, None] = {}
         self._crowded = False
         self._workers: Workers[tuple[str, str, str]] = Workers(
-            store.clock,
+            store,
             self._collect,
             count=1,
-            client=profile.limiter("kube-controller-manager", "Pod garbage collector"),
+            client=profile.api_client("kube-controller-manager", "Pod garbage collector"),
         )
         for pod in store.list("pods"):
             self._consider(pod["metadata"]["namespace"], pod["metadata"]["name"], None, pod)
@@ -84,9 +95,7 @@ class PodGarbageCollector:
             self._crowded = False
             surplus = sorted(self._ended, key=self._age)[: max(len(self._ended) - self._limit, 0)]
             for key in surplus:
-                yield 1
-                if self._store.find("pods", *key) is not None:
-                    self._store.delete("pods", *key, grace=0)
+                yield delete("pods", *key)
         elif what == "unbound":
             pod = self._store.find("pods", namespace, name)
             if pod is not None and "deletionTimestamp" in pod["metadata"] and not pod["spec"].get("nodeName"):
@@ -105,27 +114,50 @@ class PodGarbageCollector:
         if pod is None:
             return
         if not is_terminal(pod):
-            yield 1
-            pod = self._store.find("pods", *key)
-            if pod is None:
+            failed = yield update_status("pods", pod, lambda current: self._failed(current, lost=lost))
+            if failed is None:
                 return
-            self._store.patch_status("pods", *key, _failed(pod, rfc3339(self._clock.now()), lost=lost))
-        yield 1
-        if self._store.find("pods", *key) is not None:
-            self._store.delete("pods", *key, grace=0)
+        yield delete("pods", *key)
+
+    def _failed(self, pod: Object, *, lost: bool) -> Object:
+        status = {**pod["status"], "phase": "Failed"}
+        if lost:
+            condition = {
+                "type": "DisruptionTarget",
+                "status": "True",
+                "observedGeneration": pod["metadata"].get("generation", 1),
+                "lastProbeTime": None,
+                "lastTransitionTime": rfc3339(self._clock.now()),
+                "reason": "DeletionByPodGC",
+                "message": "PodGC: node no longer exists",
+            }
+            status["conditions"] = with_condition(status.get("conditions") or (), condition)
+        return status
 
 
-def _failed(pod: Object, now: str, *, lost: bool) -> Object:
-    status = {**pod["status"], "phase": "Failed"}
-    if lost:
-        condition = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "observedGeneration": pod["metadata"].get("generation", 1),
-            "lastProbeTime": None,
-            "lastTransitionTime": now,
-            "reason": "DeletionByPodGC",
-            "message": "PodGC: node no longer exists",
-        }
-        status["conditions"] = with_condition(status.get("conditions") or (), condition)
-    return status
+class PodTerminator:
+    """Removes marked pods from one store when their containers have stopped."""
+
+    def __init__(self, store: Store, stopping: int | None = STOPPING) -> None:
+        """Pods have `stopping` microseconds to stop, or all of their grace when it is None."""
+        self._store = store
+        self._stopping = stopping
+        self._queue: WorkQueue[tuple[str, str, str]] = WorkQueue(store.clock, self._work)
+        store.listen("pods", self._notice, status=False)
+
+    def _notice(self, change: Change) -> None:
+        if change.new is None or "deletionTimestamp" not in change.new["metadata"]:
+            return
+        if change.old is not None and "deletionTimestamp" in change.old["metadata"]:
+            return
+        metadata = change.new["metadata"]
+        grace = metadata.get("deletionGracePeriodSeconds", 0) * SECOND
+        if grace:
+            delay = grace if self._stopping is None else min(grace, self._stopping)
+            self._queue.add_after((change.namespace, change.name, metadata["uid"]), delay)
+
+    def _work(self, key: tuple[str, str, str]) -> None:
+        namespace, name, uid = key
+        pod = self._store.find("pods", namespace, name)
+        if pod is not None and pod["metadata"]["uid"] == uid:
+            self._store.delete("pods", namespace, name, grace=0)

@@ -9,12 +9,13 @@ from __future__ import annotations
 from ghostfleet.api.podresources import ResourceList
 from ghostfleet.api.quotas import QUOTAS, counts_towards, matches_scopes, usage_of
 from ghostfleet.controllers.repairing import is_overwritten
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.requests import Steps, update_status
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.quantity import ZERO, add, sub
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 from ghostfleet.core.subscription import Subscription
 
 __all__ = ["QuotaController"]
@@ -29,12 +30,12 @@ class QuotaController:
     """Keeps the status of the quotas of one store."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
-        self._store = store
+        self._store: Reader = store
         self._workers: Workers[Key] = Workers(
-            store.clock,
+            store,
             self._sync,
             count=profile.number("quota.workers"),
-            client=profile.limiter("kube-controller-manager", "Quota controller"),
+            client=profile.api_client("kube-controller-manager", "Quota controller"),
         )
         #: What is used of each quota, by namespace and name.
         self._used: dict[str, dict[str, ResourceList]] = {}
@@ -109,14 +110,11 @@ class QuotaController:
         quota = self._store.find(QUOTAS, *key)
         if quota is None:
             return
-        status = self._status(key, quota)
-        if status != quota.get("status"):
-            yield 1
-            if self._store.find(QUOTAS, *key) is not None:
-                self._store.patch_status(QUOTAS, *key, self._status(key, quota))
+        if self._status(quota) != quota.get("status"):
+            yield update_status(QUOTAS, quota, self._status)
 
-    def _status(self, key: Key, quota: Object) -> Object:
-        used = self._used[key[0]][key[1]]
+    def _status(self, quota: Object) -> Object:
+        used = self._used[quota["metadata"]["namespace"]][quota["metadata"]["name"]]
         return {"hard": quota["spec"].get("hard") or {}, "used": {name: str(used[name]) for name in used}}
 
 

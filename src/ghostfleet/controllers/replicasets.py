@@ -9,29 +9,30 @@ from __future__ import annotations
 from math import log2
 from typing import NamedTuple
 
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.membership import Members, Memberships
 from ghostfleet.controllers.pods import (
+    PodCreator,
     condition_of,
     controller_of,
-    delete_pod,
     is_available,
     is_ready,
     owner_reference,
     ready_since,
+    removal,
     restarts,
     with_condition,
 )
 from ghostfleet.controllers.repairing import wake_when_overwritten
+from ghostfleet.controllers.requests import Request, Steps, slow_start, update_status
 from ghostfleet.controllers.routing import PodRoutes
-from ghostfleet.controllers.workers import Steps, Workers, together
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.selectors import LabelSelector, Requirement, selector_from_object
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 from ghostfleet.core.timestamps import parse_rfc3339, rfc3339
 
 __all__ = ["REPLICASETS", "REPLICATION_CONTROLLERS", "ReplicaController"]
@@ -74,17 +75,15 @@ class ReplicaController:
         self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile, resource: str = REPLICASETS
     ) -> None:
         kind = _KINDS[resource]
-        client = profile.limiter("kube-controller-manager", f"{kind.kind} controller")
-        self._store = store
+        client = profile.api_client("kube-controller-manager", f"{kind.kind} controller")
+        self._store: Reader = store
         self._creator = creator
         self._resource = resource
         self._shows_terminating = resource == REPLICASETS
         self._most = profile.number("replicaset.pods-per-sync")
         self._first_batch = profile.number("creation.first-batch")
         self._recorder = EventRecorder(store, kind.component, profile, client)
-        self._workers: Workers[Key] = Workers(
-            store.clock, self._sync, count=profile.number(kind.workers), client=client
-        )
+        self._workers: Workers[Key] = Workers(store, self._sync, count=profile.number(kind.workers), client=client)
         self._memberships = Memberships(
             store, routes, kind.api_version, kind.kind, resource, _selector, self._workers.add
         )
@@ -123,8 +122,7 @@ class ReplicaController:
         # Like Kubernetes, the status shows what was there before; the pods just made bring the next sync.
         status = self._status(owner, members, active, failure)
         if status != owner.get("status"):
-            yield 1
-            self._write(owner, status)
+            yield update_status(self._resource, owner, status)
         if failure is not None:
             raise failure[1]
         wait = self._next_available(owner, members)
@@ -135,24 +133,12 @@ class ReplicaController:
 
     def _create(self, owner: Object, count: int) -> Steps:
         reference = [owner_reference(owner)]
+        request = Request("create", "pods", self._create_pod, owner, reference)
+        yield from slow_start([request] * count, self._first_batch)
+
+    def _create_pod(self, store: Store, owner: Object, reference: list[Object]) -> None:
         template = owner["spec"]["template"]
-        failure: ApiError | None = None
-        size, made = self._first_batch, 0
-        while made < count and failure is None:
-            for turn in together(min(size, count - made)):
-                yield turn
-                made += 1
-                try:
-                    pod = self._creator.create(owner, template, reference=reference)
-                except ApiError as error:
-                    failure = error
-                    self._recorder.warning(owner, "FailedCreate", f"Error creating: {error.message}")
-                    continue
-                if pod is not None:
-                    self._recorder.normal(owner, "SuccessfulCreate", f"Created pod: {pod['metadata']['name']}")
-            size *= 2
-        if failure is not None:
-            raise failure
+        self._creator.create(store, owner, template, reference=reference, recorder=self._recorder)
 
     def _delete(self, owner: Object, members: Members, count: int) -> Steps:
         crowd: dict[str, int] = {}
@@ -161,10 +147,7 @@ class ReplicaController:
             crowd[node] = crowd.get(node, 0) + 1
         now = self._store.clock.now()
         pods = sorted(members.active_pods(), key=lambda pod: _rank(pod, crowd, now))
-        for pod, turn in zip(pods[:count], together(count), strict=False):
-            yield turn
-            if delete_pod(self._store, pod):
-                self._recorder.normal(owner, "SuccessfulDelete", f"Deleted pod: {pod['metadata']['name']}")
+        yield [removal(owner, pod, self._recorder) for pod in pods[:count]]
 
     def _related(self, owner: Object, members: Members) -> list[Object]:
         """Active pods of the owner and of those that have the same controller as it has."""
@@ -209,12 +192,6 @@ class ReplicaController:
         times = (ready_since(pod) for pod in members.active_pods())
         waits = [since + seconds * SECOND - now for since in times if since is not None]
         return min((wait for wait in waits if wait > 0), default=None)
-
-    def _write(self, owner: Object, status: Object) -> None:
-        metadata = owner["metadata"]
-        current = self._store.find(self._resource, metadata["namespace"], metadata["name"])
-        if current is not None and current["metadata"]["uid"] == metadata["uid"]:
-            self._store.patch_status(self._resource, metadata["namespace"], metadata["name"], status)
 
 
 def _with_failure(status: Object, owner: Object, failure: tuple[str, ApiError] | None, now: str) -> Object:

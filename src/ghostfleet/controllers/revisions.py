@@ -7,12 +7,13 @@ that no pod is made from any more are kept as history, up to a limit.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
+from typing import Any
 
 from ghostfleet.controllers.deployments.revisions import template_hash
 from ghostfleet.controllers.pods import controller_of, owner_reference
-from ghostfleet.controllers.workers import Steps
+from ghostfleet.controllers.requests import Request, Step, Steps, delete
 from ghostfleet.core.changes import Object
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 
 __all__ = [
     "HASH",
@@ -29,7 +30,7 @@ HASH = "controller-revision-hash"
 _HASH = "controller.kubernetes.io/hash"
 
 
-def revisions_of(store: Store, owner: Object) -> list[Object]:
+def revisions_of(store: Reader, owner: Object) -> list[Object]:
     """The revisions of an owner, oldest first."""
     uid = owner["metadata"]["uid"]
     owned = (each for _, each in store.owned_by(uid, REVISIONS))
@@ -48,7 +49,7 @@ def revision_template(revision: Object) -> Object:
     return {key: value for key, value in template.items() if key != "$patch"}
 
 
-def current_revision(store: Store, owner: Object, revisions: list[Object]) -> Generator[int, None, Object]:
+def current_revision(owner: Object, revisions: list[Object]) -> Generator[Step, Any, Object]:
     """The revision of the owner's present template, made or given the highest number if need be."""
     template = owner["spec"]["template"]
     newest = revisions[-1]["revision"] if revisions else 0
@@ -56,11 +57,15 @@ def current_revision(store: Store, owner: Object, revisions: list[Object]) -> Ge
         if revision_template(each) == template:
             if each["revision"] == newest:
                 return each
-            yield 1
-            current = store.get(REVISIONS, each["metadata"]["namespace"], each["metadata"]["name"])
-            return store.update(REVISIONS, {**current, "revision": newest + 1})
-    yield 1
-    return _create(store, owner, newest + 1)
+            renumbered: Object = yield Request("update", REVISIONS, _renumber, each, newest + 1)
+            return renumbered
+    created: Object = yield Request("create", REVISIONS, _create, owner, newest + 1)
+    return created
+
+
+def _renumber(store: Store, revision: Object, number: int) -> Object:
+    current = store.get(REVISIONS, revision["metadata"]["namespace"], revision["metadata"]["name"])
+    return store.update(REVISIONS, {**current, "revision": number})
 
 
 def _create(store: Store, owner: Object, number: int) -> Object:
@@ -86,11 +91,10 @@ def _create(store: Store, owner: Object, number: int) -> Object:
     return store.create(REVISIONS, {**revision, "data": data, "revision": number})
 
 
-def trim_history(store: Store, owner: Object, used: Iterable[str]) -> Steps:
+def trim_history(store: Reader, owner: Object, used: Iterable[str]) -> Steps:
     """Delete the oldest revisions that are not in use, beyond the limit of the owner's history."""
     live = set(used)
     spare = [each for each in revisions_of(store, owner) if each["metadata"]["name"] not in live]
     limit = owner["spec"].get("revisionHistoryLimit", 10)
     for each in spare[: max(len(spare) - limit, 0)]:
-        yield 1
-        store.delete(REVISIONS, each["metadata"]["namespace"], each["metadata"]["name"])
+        yield delete(REVISIONS, each["metadata"]["namespace"], each["metadata"]["name"])

@@ -2,7 +2,8 @@
 
 A pod names its controller in its owner references. One listener looks it up and tells the controller of that kind, so
 that a change of a Job's pod costs nothing to those who look after Deployments. A pod that changes hands leaves its
-old controller and comes to its new one. Pods of nobody are told to all who might adopt them.
+old controller and comes to its new one. Pods of nobody are told to all who might adopt them. Those who look after
+volumes are told of pods that have some, when they come and go.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ghostfleet.controllers.pods import controller_of
+from ghostfleet.core.bucket import Listener
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.store import Store
 
@@ -29,6 +31,7 @@ class PodRoutes:
     def __init__(self, store: Store) -> None:
         self._takers: dict[tuple[str, str], Taker] = {}
         self._adopters: tuple[Callable[[Object], None], ...] = ()
+        self._volume_takers: tuple[Listener, ...] = ()
         #: Names of the pods that belong to nobody, by namespace.
         self._orphans: dict[str, dict[str, None]] = {}
         self._store = store
@@ -44,6 +47,18 @@ class PodRoutes:
             owner = controller_of(pod)
             if owner is not None and (owner["apiVersion"], owner["kind"]) == (api_version, kind):
                 taker(owner, None, pod)
+
+    def with_volumes(self, taker: Listener) -> None:
+        """Tell `taker` of pods that have volumes, when they are made and when they are gone."""
+        if not self._volume_takers:
+            self._store.listen("pods", self._look_for_volumes, status=False)
+        self._volume_takers = (*self._volume_takers, taker)
+
+    def _look_for_volumes(self, change: Change) -> None:
+        pod = change.old if change.new is None else change.new if change.old is None else None
+        if pod is not None and pod["spec"].get("volumes"):
+            for taker in self._volume_takers:
+                taker(change)
 
     def adopters(self, adopter: Callable[[Object], None]) -> None:
         """Tell `adopter` of pods that belong to nobody, when they are made or lose their controller or labels."""

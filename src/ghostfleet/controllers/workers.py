@@ -1,8 +1,9 @@
 """Workers: who works on a controller's keys, and how fast they may ask the API.
 
-A controller's work on one key is a *sync*, a generator that yields before each *request* it makes: 1, or the number of
-requests that are made at the same time and then 0 for each of the others. Where the client has a rate limit, the
-worker waits there for its token, and meanwhile others work; where it has none, a sync runs through at once. A key is
+A controller's work on one key is a *sync*, a generator that yields each *request* it makes (`controllers/requests.py`),
+or a list of those that it makes at the same time. Where the client has a rate limit, the worker waits for the request's
+token first, then for as long as the request takes, and meanwhile others work; where there is no client to wait for, a
+sync runs through at once. Each of several requests has its own token, and all are made, also when one fails. A key is
 never worked on twice at a time: one that is added meanwhile is worked on again afterwards. A sync that ends in an API
 error is tried again, later each time.
 """
@@ -10,27 +11,79 @@ error is tried again, later each time.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, TypeVar
 
 from ghostfleet.controllers.queue import tell_of_queue
-from ghostfleet.core.clock import Clock, Handle
+from ghostfleet.controllers.requests import Request, Step, Steps
+from ghostfleet.core.clock import Handle
 from ghostfleet.core.errors import ApiError
-from ghostfleet.core.ratelimit import ItemLimiter, TokenBucket, controller_limiter
+from ghostfleet.core.latency import Client
+from ghostfleet.core.ratelimit import ItemLimiter, controller_limiter
+from ghostfleet.core.store import Store
 
-__all__ = ["Steps", "Workers", "together"]
+__all__ = ["Workers"]
 
 Key = TypeVar("Key", bound=Hashable)
-#: A sync in progress: one step to each request.
-Steps = Iterator[int]
 
 
-def together(count: int) -> Iterator[int]:
-    """What to yield before each of `count` requests that are made at the same time."""
-    if count:
-        yield count
-        for _ in range(count - 1):
-            yield 0
+class _Sync:
+    """A sync in progress: the requests that it makes now, and how those ended that were made."""
+
+    __slots__ = ("_answers", "_client", "_failure", "_requests", "_single", "_steps", "_turns")
+
+    def __init__(self, steps: Steps | None, client: Client | None) -> None:
+        self._steps = steps
+        self._client = client
+        self._single = True
+        self._requests: list[Request] = []
+        #: When each request is made; unused when nothing waits.
+        self._turns: list[int] = []
+        self._answers: list[Any] = [None]
+        self._failure: ApiError | None = None
+
+    def go_on(self, store: Store, now: int) -> int:
+        """Go on until the sync ends, or has to wait; until when, or 0."""
+        try:
+            while self._steps is not None:
+                turn = self._perform(store, now)
+                if turn:
+                    return turn
+                self._take(self._next(self._steps), now)
+        except StopIteration:
+            pass
+        return 0
+
+    def _perform(self, store: Store, now: int) -> int:
+        """Make the requests whose turn it is; when the next one's is, or 0 when all were made."""
+        answers = self._answers
+        for at in range(len(answers), len(self._requests)):
+            if self._client is not None and self._turns[at] > now:
+                return self._turns[at]
+            try:
+                answers.append(self._requests[at].perform(store))
+            except ApiError as error:
+                self._failure = error
+                answers.append(None)
+        return 0
+
+    def _next(self, steps: Steps) -> Step:
+        """What the sync asks for, once it has its answers."""
+        failure = self._failure
+        if failure is not None:
+            self._failure = None
+            return steps.throw(failure)
+        return steps.send(self._answers[0] if self._single else self._answers)
+
+    def _take(self, step: Step, now: int) -> None:
+        self._single = isinstance(step, Request)
+        self._requests = [step] if isinstance(step, Request) else step
+        self._answers = []
+        client = self._client
+        if client is not None:
+            self._turns = [
+                now + client.reserve(now) + client.latency(each.verb, each.resource) for each in self._requests
+            ]
 
 
 class Workers(Generic[Key]):
@@ -38,14 +91,15 @@ class Workers(Generic[Key]):
 
     def __init__(
         self,
-        clock: Clock,
-        sync: Callable[[Key], Steps],
+        store: Store,
+        sync: Callable[[Key], Steps | None],
         *,
         count: int = 0,
-        client: TokenBucket | None = None,
+        client: Client | None = None,
         retry: ItemLimiter | None = None,
     ) -> None:
-        self._clock = clock
+        self._store = store
+        self._clock = clock = store.clock
         #: Whose work it is, for the watchdog.
         self.acts_for = self._sync = sync
         self._count = count
@@ -64,8 +118,13 @@ class Workers(Generic[Key]):
     def __len__(self) -> int:
         return len(self._queued) + len(self._later) + len(self._busy)
 
-    def add(self, key: Key) -> None:
-        """Work on `key` as soon as whatever runs now has ended."""
+    def add(self, key: Key, *, told: bool = False) -> None:
+        """Work on `key` as soon as whatever runs now has ended; what happens now has to be told first."""
+        if self._client is not None and not told:
+            delay = self._client.informer_delay()
+            if delay:
+                self._clock.call_later(delay, self._told, key)
+                return
         if key in self._busy:
             self._again.add(key)
         elif key not in self._queued:
@@ -87,9 +146,12 @@ class Workers(Generic[Key]):
             waiting.cancel()
         self._later[key] = self._clock.call_at(when, self._due, key)
 
+    def _told(self, key: Key) -> None:
+        self.add(key, told=True)
+
     def _due(self, key: Key) -> None:
         del self._later[key]
-        self.add(key)
+        self.add(key, told=True)
 
     def _wake(self) -> None:
         if self._handle is None and (not self._count or len(self._busy) < self._count):
@@ -109,7 +171,7 @@ class Workers(Generic[Key]):
                     self._run_through(key)
                 else:
                     busy.add(key)
-                    self._drive(key, self._sync(key), deque())
+                    self._drive(key, _Sync(self._sync(key), self._client))
         finally:
             # A sync that failed unexpectedly must not take along what waits behind it.
             if queue:
@@ -118,25 +180,19 @@ class Workers(Generic[Key]):
     def _run_through(self, key: Key) -> None:
         """Run a sync that never waits."""
         try:
-            for _ in self._sync(key):
-                pass
+            steps = self._sync(key)
+            if steps is not None:
+                _Sync(steps, None).go_on(self._store, 0)
         except ApiError:
             self._try_again(key)
         else:
             if self._failed:
                 self._succeed(key)
 
-    def _drive(self, key: Key, steps: Steps, turns: deque[int]) -> None:
-        """Go on with a sync until it ends or has to wait for its client. `turns` are times at which it may ask."""
-        assert self._client is not None
-        now = self._clock.now()
+    def _drive(self, key: Key, sync: _Sync) -> None:
+        """Go on with a sync until it ends or has to wait for its client."""
         try:
-            for count in steps:
-                turns.extend(now + self._client.reserve(now) for _ in range(count))
-                turn = turns.popleft()
-                if turn > now:
-                    self._clock.call_at(turn, self._drive, key, steps, turns)
-                    return
+            turn = sync.go_on(self._store, self._clock.now())
         except ApiError:
             self._end(key)
             self._try_again(key)
@@ -145,6 +201,9 @@ class Workers(Generic[Key]):
             self._end(key)
             raise
         else:
+            if turn:
+                self._clock.call_at(turn, self._drive, key, sync)
+                return
             self._end(key)
             self._succeed(key)
 
@@ -162,6 +221,6 @@ class Workers(Generic[Key]):
         self._busy.discard(key)
         if key in self._again:
             self._again.discard(key)
-            self.add(key)
+            self.add(key, told=True)
         elif self._queue:
             self._wake()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ghostfleet.api.verbs import Api
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.cronjobs import CronJobController
 from ghostfleet.controllers.daemonsets import DaemonSetController
 from ghostfleet.controllers.deployments import DeploymentController
@@ -13,6 +12,7 @@ from ghostfleet.controllers.endpoints import EndpointsController
 from ghostfleet.controllers.jobs import JobController, JobExpiry
 from ghostfleet.controllers.nodes import NodeLifecycle, TaintEviction, vouching
 from ghostfleet.controllers.podgarbage import PodGarbageCollector
+from ghostfleet.controllers.pods import PodCreator
 from ghostfleet.controllers.quotas import QuotaController
 from ghostfleet.controllers.replicasets import REPLICASETS, REPLICATION_CONTROLLERS, ReplicaController
 from ghostfleet.controllers.resourceclaims import ResourceClaimController
@@ -31,7 +31,7 @@ class Workloads:
     def __init__(self, api: Api, profile: Profile, fleet: Fleet | None = None) -> None:
         store = api.store
         self.routes = PodRoutes(store)
-        self.creator = PodCreator(store, api.admission)
+        self.creator = PodCreator(api.admission)
         nodes = NodeLifecycle(store, profile, vouching(fleet))
         if fleet is not None:
             fleet.leases.listen(lambda name, _alive: nodes.look_at(name))
@@ -46,8 +46,8 @@ class Workloads:
             DaemonSetController(store, self.routes, self.creator, profile),
             DisruptionController(store, profile),
             QuotaController(store, profile),
-            VolumeController(store, profile),
-            EphemeralVolumeController(store, profile),
+            VolumeController(store, self.routes, profile),
+            EphemeralVolumeController(store, self.routes, profile),
             StorageProtection(store, profile),
             ResourceClaimController(store, profile),
             DeviceTaintEviction(store, profile),

@@ -5,7 +5,7 @@ limits*, the request rates of the components' API clients. `kubernetes` has the 
 takes all waiting out that is not part of what users observe. Profiles are data files, users' own ones too, and every
 figure in them says where it comes from; a profile that is *based on* another has its figures and client limits where it
 gives none of its own. A *metered* profile keeps meters of the limits that it hands out, so that a cluster can tell
-which of them held its components up.
+which of them held its components up, and draws what is random in them from the cluster's streams.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from typing import Any, NamedTuple
 import yaml
 
 from ghostfleet.core.durations import parse_duration
-from ghostfleet.core.ratelimit import TokenBucket
-from ghostfleet.core.saturation import Meter, Meters
+from ghostfleet.core.latency import Client, Curve, Distribution, parse_curve, parse_distribution
+from ghostfleet.core.randomness import Streams
+from ghostfleet.core.ratelimit import Meter, Meters, TokenBucket
 
 __all__ = ["ORIGINS", "ClientLimit", "Figure", "Profile", "load_profile", "profile_names"]
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DIRECTORY = Path(__file__).parent / "data" / "profiles"
-
+#: Figures of how long requests take are called this and the verb, `request.update-status`.
+_REQUEST = "request."
 
 #: Where a figure can come from: what somebody wrote down (a default in source code, a documented value), what was
 #: measured, what was fitted to measurements of the whole, what was estimated for want of anything better, and what was
@@ -60,15 +62,17 @@ class Profile:
         clients: Mapping[str, ClientLimit],
         figures: Mapping[str, Figure],
         meters: Meters | None = None,
+        streams: Streams | None = None,
     ) -> None:
         self.name = name
         self._clients = dict(clients)
         self._figures = dict(figures)
         self._meters = meters
+        self._streams = streams or Streams(0)
 
-    def metered(self, meters: Meters) -> Profile:
+    def metered(self, meters: Meters, streams: Streams | None = None) -> Profile:
         """The profile for one cluster, whose meters know all limits that it hands out."""
-        return Profile(self.name, self._clients, self._figures, meters)
+        return Profile(self.name, self._clients, self._figures, meters, streams)
 
     def replaced(self, **values: int | float | bool | str) -> Profile:
         """The profile with other values for some figures; `_` in their names stands for `-`, `__` for `.`."""
@@ -79,7 +83,7 @@ class Profile:
             name: Figure(value, f"set in place of {self._figures[name].value}", "chosen")
             for name, value in changed.items()
         }
-        return Profile(self.name, self._clients, {**self._figures, **figures}, self._meters)
+        return Profile(self.name, self._clients, {**self._figures, **figures}, self._meters, self._streams)
 
     def client(self, component: str) -> ClientLimit | None:
         """The limit of a component's clients; None when they have none."""
@@ -92,6 +96,19 @@ class Profile:
         if limit is None:
             return None
         return TokenBucket(limit.qps, limit.burst, self.meter(user or component, f"{limit.qps:g} requests/s"))
+
+    def api_client(self, component: str, user: str = "") -> Client | None:
+        """A client of a component, used by one part of it; None when its requests never wait and take no time."""
+        limit = self.limiter(component, user)
+        requests = {
+            name.removeprefix(_REQUEST).replace("-", " "): self.distribution(name)
+            for name in self._figures
+            if name.startswith(_REQUEST)
+        }
+        informer = self.distribution("informer.delay")
+        if limit is None and not any(map(any, (*requests.values(), informer))):
+            return None
+        return Client(limit, requests, informer, self._streams.stream(f"latency of {user or component}"))
 
     def meter(self, component: str, limit: str) -> Meter | None:
         """A meter of one limit of a component; None when the profile is not metered."""
@@ -126,6 +143,14 @@ class Profile:
     def duration(self, name: str) -> int:
         """A figure that is a span of time, in microseconds."""
         return parse_duration(str(self._figure(name).value))
+
+    def distribution(self, name: str) -> Distribution:
+        """A figure that is a span of time which is drawn."""
+        return parse_distribution(str(self._figure(name).value))
+
+    def curve(self, name: str) -> Curve:
+        """A figure that is a span of time which depends on a size."""
+        return parse_curve(str(self._figure(name).value))
 
     def source(self, name: str) -> str:
         """Where a figure comes from."""

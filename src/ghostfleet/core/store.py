@@ -8,7 +8,8 @@ them see all changes in one order. What happens when one of them fails is the cl
 others are told all the same. Writes of the status alone are most of all; who does not care for them is spared.
 
 Whoever holds an object that is known to be what is stored may write without being checked: `replace` and `set_status`.
-Whoever made an object, and will not touch it again, may `add` it as it is.
+Whoever made an object, and will not touch it again, may `add` it as it is. Who is only to read and to listen holds the
+store as a `Reader`.
 
 Deletion is two-staged as in Kubernetes: an object with finalizers, or one that is given a grace period, is first
 *marked* (deletionTimestamp) and goes away when the last finalizer and the grace are gone.
@@ -20,24 +21,25 @@ import random
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
-from ghostfleet.core.bucket import Bucket, Index, Listener, Subscriber, index_by_owner
+from ghostfleet.core.bucket import Bucket, Indexer, Listener, Subscriber, index_by_owner
 from ghostfleet.core.changes import Change, History, Object
 from ghostfleet.core.clock import SECOND, Clock
 from ghostfleet.core.errors import already_exists, conflict, expired, not_found, precondition_failed
-from ghostfleet.core.randomness import Streams, suffix, uid
+from ghostfleet.core.names import suffix, uid
+from ghostfleet.core.randomness import Streams
 from ghostfleet.core.timestamps import rfc3339
 
-__all__ = ["Store"]
+__all__ = ["Reader", "Store"]
 
 _NAME_TRIES = 8
 #: A generated name keeps this many characters of its prefix, so that it stays a DNS label.
 _LONGEST_PREFIX = 58
 
 
-class Store:
+class Reader:
     """The objects of one cluster, and their listeners. All methods are synchronous and belong to one thread."""
 
-    def __init__(self, clock: Clock, streams: Streams | None = None, *, history: int = 32_768) -> None:
+    def __init__(self, clock: Clock, *, history: int = 32_768) -> None:
         self.clock = clock
         #: The newest revision.
         self.revision = 0
@@ -46,13 +48,10 @@ class Store:
         self._buckets: dict[str, Bucket] = {}
         self._owners = index_by_owner()
         self._everywhere: tuple[Subscriber, ...] = ()
-        streams = streams or Streams(0)
-        self._uids: random.Random = streams.stream("uid")
-        self._suffixes: random.Random = streams.stream("generateName")
 
     # -- resources ---------------------------------------------------------------------------------------------------
 
-    def register(self, resource: str, indexes: dict[str, Index] | None = None) -> Bucket:
+    def register(self, resource: str, indexes: dict[str, Indexer] | None = None) -> Bucket:
         """Make room for a resource; harmless when it is there already."""
         bucket = self._buckets.get(resource)
         if bucket is None:
@@ -77,6 +76,12 @@ class Store:
             return None
         space = bucket.spaces.get(namespace)
         return space.get(name) if space is not None else None
+
+    def current(self, resource: str, obj: Object) -> Object | None:
+        """An object as it is stored now; None when it is gone, though another may have its name."""
+        metadata = obj["metadata"]
+        found = self.find(resource, metadata.get("namespace", ""), metadata["name"])
+        return found if found is not None and found["metadata"]["uid"] == metadata["uid"] else None
 
     def is_current(self, resource: str, namespace: str, name: str, obj: Object) -> bool:
         """Whether this is the object as it is stored now."""
@@ -153,7 +158,15 @@ class Store:
         for bucket in self._buckets.values():
             bucket.gather(subscribers)
 
-    # -- writing -----------------------------------------------------------------------------------------------------
+
+class Store(Reader):
+    """The objects of one cluster, to be written too."""
+
+    def __init__(self, clock: Clock, streams: Streams | None = None, *, history: int = 32_768) -> None:
+        super().__init__(clock, history=history)
+        streams = streams or Streams(0)
+        self._uids: random.Random = streams.stream("uid")
+        self._suffixes: random.Random = streams.stream("generateName")
 
     def create(self, resource: str, obj: Object, *, dry_run: bool = False) -> Object:
         """Store a new object: gives it a name (from generateName), uid, creationTimestamp and resourceVersion."""

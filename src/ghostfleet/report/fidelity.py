@@ -10,25 +10,30 @@ from collections.abc import Sequence
 from ghostfleet.lab.fidelity import (
     LARGEST_ERROR,
     MEAN_ERROR,
+    ONE_REQUEST,
     PHASE_ERROR,
     PHASE_SECONDS,
+    REQUEST_SECONDS,
     TOTAL_ERROR,
     Compared,
     Comparison,
     Line,
     Origin,
+    Size,
     mean_error,
     source,
+    worst_first,
 )
 
 __all__ = ["fidelity_page", "line_rows", "published_rows", "verdict"]
 
 #: What is less than this is told as nothing, without a sign.
 _SMALLEST = 0.0005
-_TESTS = {
-    "scale-test": "Scale test: plain Jobs of one pod with one GPU, five submitted each second",
-    "stress": "Stress test: small Jobs applied one after another, as fast as `kubectl apply` does it, then polled",
-}
+#: Seconds below which they are told to the tenth of a millisecond.
+_SHORT = 0.1
+_TESTS = {"scale-test": "scale test", "stress": "stress test"}
+#: So many of the worst figures are told apart.
+_WORST = 8
 
 
 def published_rows(compared: Sequence[Comparison]) -> list[dict[str, object]]:
@@ -51,12 +56,13 @@ def line_rows(lines: Sequence[Line]) -> list[dict[str, object]]:
         {
             "test": line.test,
             "jobs": line.jobs,
+            "nodes": line.nodes,
             "figure": line.title,
             "measure": line.measure,
-            "real_s": f"{line.real:.2f}",
-            "ours_s": f"{line.ours:.2f}",
+            "real_s": _seconds(line.real),
+            "ours_s": _seconds(line.ours),
             "error": _error(line),
-            "goal": f"{TOTAL_ERROR:.0%}" if line.total else f"{PHASE_ERROR:.0%} or {PHASE_SECONDS:g} s",
+            "goal": f"{TOTAL_ERROR:.0%}" if line.total else f"{PHASE_ERROR:.0%} or {line.seconds:g} s",
             "verdict": "met" if line.met else "missed",
         }
         for line in lines
@@ -73,18 +79,22 @@ def verdict(lines: Sequence[Line]) -> str:
     )
 
 
-def fidelity_page(published: Sequence[Comparison], compared: Sequence[Compared], command: str) -> str:
+def fidelity_page(
+    published: Sequence[Comparison], compared: Sequence[Compared], fitted_table: str, command: str
+) -> str:
     """docs/fidelity.md."""
     lines = [line for each in compared for line in each.lines]
     parts = [
         "# Fidelity",
         "How near does the embedded cluster come to real ones? This page is made by one command, which measures both "
         f"and prints the same tables:\n\n```\n{command}\n```",
-        "Times are seconds of cluster time. No figure was fitted to the runs on the real control plane; of the models "
-        "that are compared with published times, four are fitted, and [stress tests](stress.md) says which and what "
-        "that is worth. `ghostfleet profiles show kubernetes` prints where each figure comes from.",
+        "Times are seconds of cluster time. No figure was fitted to the runs on the real control plane: what requests "
+        "take was measured on other runs, of other sizes (`tools/record`). Of the models that are compared with "
+        "published times, four figures are fitted; what that is worth is told below. `ghostfleet profiles show "
+        "kubernetes` prints where each figure comes from.",
         *_against_real(compared, lines),
         *_against_published(published),
+        *_with_and_without(fitted_table),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -92,23 +102,34 @@ def fidelity_page(published: Sequence[Comparison], compared: Sequence[Compared],
 def _against_real(compared: Sequence[Compared], lines: Sequence[Line]) -> list[str]:
     if not compared:
         return []
-    nodes = compared[0].real.origin.nodes
     parts = [
         "## Against a real control plane",
-        f"The same tests on {nodes} fake nodes with 8 GPUs each: on etcd, kube-apiserver, kube-controller-manager and "
+        "The same tests on fake nodes with 8 GPUs each: on etcd, kube-apiserver, kube-controller-manager and "
         "kube-scheduler as they come, with default flags for all that is about speed, and on the embedded cluster with "
-        "the profile `kubernetes` in virtual time. On both, pods live by the stage set `stress`: running 10 to 11 "
-        "seconds after they were created on their node, done another 10 to 11 seconds later. What one request of a "
-        "component takes, 5 to 10 ms on the real one, is not modelled; a phase that is one request is 0.00 on ours.",
+        "the profile `kubernetes` in virtual time. The *scale test* submits plain Jobs of one pod with one GPU, five "
+        "each second; the *stress test* applies small Jobs one after another, as fast as `kubectl apply` does it, then "
+        "polls. On both, pods live by the stage set `stress`: running 10 to 11 seconds after they were created on "
+        "their node, done another 10 to 11 seconds later.",
         _origins([each.real.origin for each in compared]),
-        f"Goals: totals within {TOTAL_ERROR:.0%}; phases within {PHASE_ERROR:.0%} or {PHASE_SECONDS:g} s. "
-        f"{verdict(lines)}",
+        f"Goals: totals within {TOTAL_ERROR:.0%}; phases within {PHASE_ERROR:.0%} or {PHASE_SECONDS:g} s; the median "
+        f"of a phase that is one request (up to {ONE_REQUEST * 1000:g} ms) within {PHASE_ERROR:.0%} or "
+        f"{REQUEST_SECONDS * 1000:g} ms. {verdict(lines)} The worst of them, by how much of its goal each uses up:",
+        _worst(lines),
     ]
-    for test, title in _TESTS.items():
-        mine = [each for each in compared if each.experiment.test == test]
-        if mine:
-            parts += [f"### {title}", _table(mine)]
+    for size in dict.fromkeys(Size(each.experiment.jobs, each.experiment.nodes) for each in compared):
+        mine = [each for each in compared if (each.experiment.jobs, each.experiment.nodes) == size]
+        parts += [f"### {size}", _table(mine)]
     return parts
+
+
+def _worst(lines: Sequence[Line]) -> str:
+    rows = ["| | | real | ours | error | of its goal |", "|---|---|---:|---:|---:|---:|"]
+    rows += [
+        f"| {_TESTS[line.test]}, {Size(line.jobs, line.nodes)} | {_title(line.title, line.measure)} |"
+        f"{_cells(line)} {line.used:.0%} |"
+        for line in worst_first(lines)[:_WORST]
+    ]
+    return "\n".join(rows)
 
 
 def _origins(origins: Sequence[Origin]) -> str:
@@ -122,27 +143,35 @@ def _origins(origins: Sequence[Origin]) -> str:
 
 
 def _table(compared: Sequence[Compared]) -> str:
-    """A table with three columns for each number of Jobs."""
-    heads = "".join(f" real, {each.experiment.jobs:,} Jobs | ours | error |" for each in compared)
+    """A table with three columns for each test."""
+    heads = "".join(f" {_TESTS[each.experiment.test]}: real | ours | error |" for each in compared)
     rows = [f"| |{heads}", "|---|" + "---:|---:|---:|" * len(compared)]
     found = [{(line.title, line.measure): line for line in each.lines} for each in compared]
     for title, measure in dict.fromkeys(key for lines in found for key in lines):
         cells = "".join(_cells(lines.get((title, measure))) for lines in found)
-        rows.append(f"| {title}{'' if measure == 'last' else f', {measure}'} |{cells}")
+        rows.append(f"| {_title(title, measure)} |{cells}")
     return "\n".join(rows)
+
+
+def _title(title: str, measure: str) -> str:
+    return title if measure == "last" else f"{title}, {measure}"
 
 
 def _cells(line: Line | None) -> str:
     if line is None:
         return " | | |"
     error = _error(line)
-    return f" {line.real:.2f} | {line.ours:.2f} | {error if line.met else f'**{error}**, missed'} |"
+    return f" {_seconds(line.real)} | {_seconds(line.ours)} | {error if line.met else f'**{error}**, missed'} |"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.4f}" if seconds < _SHORT else f"{seconds:.2f}"
 
 
 def _error(line: Line) -> str:
     """As a share where that says something, else in seconds."""
-    if not line.total and abs(line.difference) <= PHASE_SECONDS and abs(line.error) > PHASE_ERROR:
-        return f"{line.difference:+.2f} s"
+    if abs(line.error) > PHASE_ERROR and abs(line.difference) <= line.seconds:
+        return f"{line.difference * 1000:+.1f} ms" if abs(line.difference) < _SHORT else f"{line.difference:+.2f} s"
     return _share(line.error)
 
 
@@ -165,3 +194,12 @@ def _against_published(published: Sequence[Comparison]) -> list[str]:
         rows += [f"| {each.jobs} | {each.published:g} | {each.ours:.1f} | {_share(each.error)} |" for each in mine]
         parts += [f"### {mode}: mean error {mean_error(mine, mode):.1%}", "\n".join(rows), f"Source: {source(mode)}."]
     return parts
+
+
+def _with_and_without(fitted_table: str) -> list[str]:
+    return [
+        "### With and without fitted figures",
+        "The errors of these tables as they are, and with each fitted figure left at the value that one would take "
+        "without them ([stress tests](stress.md) says more):",
+        fitted_table,
+    ]

@@ -5,7 +5,7 @@ controller *looks* at the object as it then is: a stage is chosen and waits as a
 waited for the object before. So each change starts the delay anew. A look that finds no stage leaves the older job
 alone, which then acts on the object as it was; so does KWOK. When its time has come, a job is played, once. Jobs
 without a delay are played in the look itself; their outcome is a change like any other, and looked at after all else
-that is due.
+that is due. Where requests take time, that is added to the delay.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from random import Random
 
-from ghostfleet.api.conversion import from_storage, storage_key
+from ghostfleet.api.kinds import from_storage, storage_key
 from ghostfleet.api.verbs import Api
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND, Handle
 from ghostfleet.core.errors import ApiError
-from ghostfleet.core.saturation import Meter
+from ghostfleet.core.latency import Client
+from ghostfleet.core.ratelimit import Meter
 from ghostfleet.core.store import Store
 from ghostfleet.languages.budget import BUDGET, STEPS, BudgetExceeded
 from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.stages.contention import Contention
 from ghostfleet.stages.lifecycle import Lifecycle, Transition
-from ghostfleet.stages.playstage import StageJob, StageKind, StageRunner
+from ghostfleet.stages.playstage import StageJob, StageKind, StageRunner, Timers
 from ghostfleet.stages.stage import Stage
-from ghostfleet.stages.timers import Timers
 from ghostfleet.stages.values import Warn
 
 __all__ = ["KindRules", "StageController"]
@@ -101,7 +101,16 @@ class _PlayJob(StageJob):
 class StageController:
     """Plays the stages of all kinds on the objects of one store."""
 
-    def __init__(self, api: Api, runner: StageRunner, rng: Random, warn: Warn, *, reevaluate: bool = False) -> None:
+    def __init__(
+        self,
+        api: Api,
+        runner: StageRunner,
+        rng: Random,
+        warn: Warn,
+        *,
+        reevaluate: bool = False,
+        client: Client | None = None,
+    ) -> None:
         self._api = api
         self._store = api.store
         self._clock = api.clock
@@ -109,6 +118,7 @@ class StageController:
         self._rng = rng
         self._warn = warn
         self._reevaluate = reevaluate
+        self._client = client
         self._rules: dict[Reference, KindRules] = {}
         self._stages: dict[Reference, list[Stage]] = {}
         self._plays: dict[Reference, _Play] = {}
@@ -304,6 +314,8 @@ class StageController:
         if transition is None:
             return True
         delay = transition.delay
+        if self._client is not None:
+            delay = max(0, delay) + self._client.latency("patch", f"{kind.key}/status")
         if delay <= 0 and ahead:
             return False
         if waiting is not None:

@@ -14,19 +14,18 @@ from pathlib import Path
 
 from ghostfleet.api.verbs import Api
 from ghostfleet.core.clock import VirtualClock
+from ghostfleet.core.latency import Client
 from ghostfleet.core.randomness import Streams
-from ghostfleet.stages.addresses import Addresses
 from ghostfleet.stages.applied import AppliedStages
 from ghostfleet.stages.behaviour import Behaviour
-from ghostfleet.stages.capacity import Capacity
 from ghostfleet.stages.catalogue import StageSet, join, load_stages
 from ghostfleet.stages.claims import PreparedClaims
 from ghostfleet.stages.controller import StageController
 from ghostfleet.stages.devices import Devices
-from ghostfleet.stages.funcmap import FuncMap
+from ghostfleet.stages.funcmap import Addresses, FuncMap
 from ghostfleet.stages.leases import Leases
 from ghostfleet.stages.playstage import EventSink, StageRunner
-from ghostfleet.stages.pods import NodeRules, PodRules
+from ghostfleet.stages.pods import Capacity, NodeRules, PodRules
 from ghostfleet.stages.readiness import Readiness
 from ghostfleet.stages.settings import StageSettings
 from ghostfleet.stages.stage import Stage
@@ -49,6 +48,7 @@ class Fleet:
         stages: StageSet | str | Path | Iterable[str | Path] = "fast",
         settings: StageSettings | None = None,
         recorder: EventSink | None = None,
+        client: Client | None = None,
     ) -> None:
         self.settings = settings = settings or StageSettings()
         #: what went wrong, or may surprise, each once
@@ -67,7 +67,7 @@ class Fleet:
         Readiness(store, self._pods.may_play)
         runner = StageRunner(api, funcmap, recorder)
         rng = streams.stream("stages")
-        self.controller = StageController(api, runner, rng, self._warn, reevaluate=settings.reevaluate)
+        self.controller = StageController(api, runner, rng, self._warn, reevaluate=settings.reevaluate, client=client)
         self._nodes.controller = self.controller
         self.controller.set_rules("v1", "Node", self._nodes)
         self.controller.set_rules("v1", "Pod", self._pods)

@@ -10,19 +10,20 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from ghostfleet.api.defaults import apply_defaults, finish_create, prepare_for_create
 from ghostfleet.api.quotas import charge_quotas
+from ghostfleet.api.strategy import apply_defaults, finish_create, prepare_for_create
 from ghostfleet.controllers.cronjobs.schedule import CronSchedule, parse_schedule
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.jobs.records import JOBS, condition_status, is_finished
 from ghostfleet.controllers.pods import controller_of, owner_reference
 from ghostfleet.controllers.repairing import wake_when_overwritten
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.requests import Request, Steps, update_status
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 from ghostfleet.core.subscription import Subscription
 from ghostfleet.core.timestamps import parse_rfc3339, rfc3339
 
@@ -39,13 +40,11 @@ class CronJobController:
     """Runs the CronJobs of one store."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
-        client = profile.limiter("kube-controller-manager", "CronJob controller")
-        self._store = store
+        client = profile.api_client("kube-controller-manager", "CronJob controller")
+        self._store: Reader = store
         self._delay = profile.duration("cronjob.delay")
         self._recorder = EventRecorder(store, "cronjob-controller", profile, client)
-        self._workers: Workers[Key] = Workers(
-            store.clock, self._sync, count=profile.number("cronjob.workers"), client=client
-        )
+        self._workers: Workers[Key] = Workers(store, self._sync, count=profile.number("cronjob.workers"), client=client)
         self._subscription = Subscription(lambda: store.listen(JOBS, self._notice_job))
         self._subscription.subscribe_if(store.count(CRONJOBS))
         for cron in store.list(CRONJOBS):
@@ -83,9 +82,7 @@ class CronJobController:
                 failure = error
         yield from self._trim(cron, status)
         if status != (cron.get("status") or {}):
-            yield 1
-            if self._store.find(CRONJOBS, *key) is not None:
-                self._store.patch_status(CRONJOBS, *key, status)
+            yield update_status(CRONJOBS, cron, status)
         if failure is not None:
             raise failure
         if schedule is not None:
@@ -145,10 +142,9 @@ class CronJobController:
             return
         if policy == "Replace":
             for each in status.get("active") or ():
-                yield from self._delete(cron, each["name"])
+                yield Request("delete", JOBS, self._delete, cron, each["name"])
             _put(status, "active", [])
-        yield 1
-        job = self._create(cron, due)
+        job = yield Request("create", JOBS, self._create, cron, due)
         if job is not None:
             reference = {
                 "kind": "Job",
@@ -189,7 +185,7 @@ class CronJobController:
             return None
         return latest
 
-    def _create(self, cron: Object, due: int) -> Object | None:
+    def _create(self, store: Store, cron: Object, due: int) -> Object | None:
         own, template = cron["metadata"], cron["spec"]["jobTemplate"]
         given = template.get("metadata") or {}
         name = f"{own['name']}-{due // SECOND // 60}"
@@ -198,7 +194,7 @@ class CronJobController:
         metadata = {
             "name": name,
             "namespace": own["namespace"],
-            "uid": self._store.new_uid(),
+            "uid": store.new_uid(),
             "annotations": {**(given.get("annotations") or {}), _SCHEDULED: moment.replace("+00:00", "Z")},
             "ownerReferences": [owner_reference(cron)],
         }
@@ -207,8 +203,8 @@ class CronJobController:
         job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": template["spec"]}
         job = finish_create(JOBS, prepare_for_create(JOBS, apply_defaults(JOBS, job)))
         try:
-            charge_quotas(self._store, JOBS, job)
-            created = self._store.create(JOBS, job)
+            charge_quotas(store, JOBS, job)
+            created = store.create(JOBS, job)
         except ApiError as error:
             if error.reason == "AlreadyExists":
                 return None
@@ -225,16 +221,15 @@ class CronJobController:
             jobs = [job for job in ended if condition_status(job["status"], kind)]
             if limit is not None:
                 for job in jobs[: max(len(jobs) - limit, 0)]:
-                    yield from self._delete(cron, job["metadata"]["name"])
+                    yield Request("delete", JOBS, self._delete, cron, job["metadata"]["name"])
         _put(status, "active", status.get("active") or [])
 
-    def _delete(self, cron: Object, name: str) -> Steps:
+    def _delete(self, store: Store, cron: Object, name: str) -> None:
         """Delete a Job and, in the background, its pods."""
-        yield 1
         namespace = cron["metadata"]["namespace"]
-        job = self._store.find(JOBS, namespace, name)
+        job = store.find(JOBS, namespace, name)
         if job is not None and "deletionTimestamp" not in job["metadata"]:
-            self._store.delete(JOBS, namespace, name)
+            store.delete(JOBS, namespace, name)
             self._recorder.normal(cron, "SuccessfulDelete", f"Deleted job {name}")
 
 

@@ -7,22 +7,22 @@ the old ones on as many as may have two (*maxSurge*).
 
 from __future__ import annotations
 
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.daemonsets.placement import daemon_tolerations, tied_to
 from ghostfleet.controllers.daemonsets.records import DaemonRecord
 from ghostfleet.controllers.deployments.amounts import resolve_percent
 from ghostfleet.controllers.events import EventRecorder
-from ghostfleet.controllers.pods import controller_of, delete_pod, is_available, owner_reference, ready_since
+from ghostfleet.controllers.pods import PodCreator, controller_of, is_available, owner_reference, ready_since, removal
 from ghostfleet.controllers.repairing import wake_when_overwritten
+from ghostfleet.controllers.requests import Request, Steps, slow_start, update_status
 from ghostfleet.controllers.revisions import HASH, current_revision, revision_hash, revisions_of, trim_history
 from ghostfleet.controllers.routing import PodRoutes
-from ghostfleet.controllers.workers import Steps, Workers, together
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.ratelimit import ItemExponentialBackoff
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 
 __all__ = ["DAEMONSETS", "DaemonSetController"]
 
@@ -36,8 +36,8 @@ class DaemonSetController:
     """Keeps the DaemonSets of one store."""
 
     def __init__(self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile) -> None:
-        client = profile.limiter("kube-controller-manager", "DaemonSet controller")
-        self._store = store
+        client = profile.api_client("kube-controller-manager", "DaemonSet controller")
+        self._store: Reader = store
         self._creator = creator
         self._recorder = EventRecorder(store, "daemonset-controller", profile, client)
         self._most = profile.number("daemonset.pods-per-sync")
@@ -45,7 +45,7 @@ class DaemonSetController:
         self._records: dict[str, DaemonRecord] = {}
         self._backoff = ItemExponentialBackoff(_BACKOFF, _LONGEST_BACKOFF)
         self._workers: Workers[Key] = Workers(
-            store.clock, self._sync, count=profile.number("daemonset.workers"), client=client
+            store, self._sync, count=profile.number("daemonset.workers"), client=client
         )
         for owner in store.list(DAEMONSETS):
             self._begin(owner)
@@ -100,7 +100,7 @@ class DaemonSetController:
         record = self._records.get(owner["metadata"]["uid"]) if owner is not None else None
         if owner is None or record is None:
             return
-        revision = yield from current_revision(self._store, owner, revisions_of(self._store, owner))
+        revision = yield from current_revision(owner, revisions_of(self._store, owner))
         mark = revision_hash(revision)
         failure: ApiError | None = None
         dirty, record.dirty = record.dirty, {}
@@ -136,7 +136,7 @@ class DaemonSetController:
                 alive = [pod for pod in pods if pod["status"].get("phase") not in ("Failed", "Succeeded")]
                 surplus += alive[2:] if self._surge(owner, record) else alive[1:]
         for pod in surplus[: self._most]:
-            yield from self._delete(owner, pod)
+            yield removal(owner, pod, self._recorder)
         yield from self._create(owner, needed[: self._most], mark)
         if len(needed) > self._most:
             record.dirty |= dict.fromkeys(needed[self._most :])
@@ -177,31 +177,14 @@ class DaemonSetController:
         generation = str(owner["metadata"].get("generation", 1))
         labels = {HASH: mark, "pod-template-generation": generation}
         reference = [owner_reference(owner)]
-        size, made = self._first_batch, 0
-        failure: ApiError | None = None
-        while made < len(nodes) and failure is None:
-            batch = nodes[made : made + size]
-            for node, turn in zip(batch, together(len(batch)), strict=True):
-                yield turn
-                made += 1
-                try:
-                    pod = self._creator.create(
-                        owner, template, reference=reference, labels=labels, spec=tied_to(template["spec"], node)
-                    )
-                except ApiError as error:
-                    failure = error
-                    self._recorder.warning(owner, "FailedCreate", f"Error creating: {error.message}")
-                    continue
-                if pod is not None:
-                    self._recorder.normal(owner, "SuccessfulCreate", f"Created pod: {pod['metadata']['name']}")
-            size *= 2
-        if failure is not None:
-            raise failure
 
-    def _delete(self, owner: Object, pod: Object) -> Steps:
-        yield 1
-        if delete_pod(self._store, pod):
-            self._recorder.normal(owner, "SuccessfulDelete", f"Deleted pod: {pod['metadata']['name']}")
+        def create(store: Store, node: str) -> None:
+            spec = tied_to(template["spec"], node)
+            self._creator.create(
+                store, owner, template, reference=reference, labels=labels, spec=spec, recorder=self._recorder
+            )
+
+        yield from slow_start([Request("create", "pods", create, node) for node in nodes], self._first_batch)
 
     # -- updates -----------------------------------------------------------------------------------------------------
 
@@ -231,7 +214,7 @@ class DaemonSetController:
             if useless or missing < allowed:
                 missing += not useless
                 for pod in old:
-                    yield from self._delete(owner, pod)
+                    yield removal(owner, pod, self._recorder)
 
     def _roll_beside(self, owner: Object, record: DaemonRecord, mark: str, outdated: dict[str, list[Object]]) -> Steps:
         seconds, now = owner["spec"].get("minReadySeconds", 0), self._store.clock.now()
@@ -242,7 +225,7 @@ class DaemonSetController:
                 fresh.append(node)
             elif is_available(new[0], seconds, now):
                 for pod in old:
-                    yield from self._delete(owner, pod)
+                    yield removal(owner, pod, self._recorder)
             else:
                 doubled += 1
         yield from self._create(owner, fresh[: max(self._surge(owner, record) - doubled, 0)], mark)
@@ -283,6 +266,4 @@ class DaemonSetController:
         }
         status |= {key: value for key, value in more.items() if value}
         if status != owner.get("status"):
-            yield 1
-            if self._store.find(DAEMONSETS, *record.key) is not None:
-                self._store.patch_status(DAEMONSETS, *record.key, status)
+            yield update_status(DAEMONSETS, owner, status)

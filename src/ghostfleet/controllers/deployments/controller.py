@@ -7,6 +7,7 @@ once after the old pods have ended (Recreate), or pod by pod within its limits (
 from __future__ import annotations
 
 from collections.abc import Generator
+from typing import Any
 
 from ghostfleet.controllers.deployments.amounts import (
     DESIRED,
@@ -31,11 +32,12 @@ from ghostfleet.controllers.deployments.status import (
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.pods import condition_of, controller_of, is_terminal, owner_reference
 from ghostfleet.controllers.replicasets import REPLICASETS
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.requests import Request, Step, Steps
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.selectors import selector_from_object
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 
 __all__ = ["DEPLOYMENTS", "DeploymentController"]
 
@@ -46,11 +48,11 @@ class DeploymentController:
     """Rolls the Deployments of one store out."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
-        client = profile.limiter("kube-controller-manager", "Deployment controller")
-        self._store = store
+        client = profile.api_client("kube-controller-manager", "Deployment controller")
+        self._store: Reader = store
         self._keeper = SetKeeper(store, EventRecorder(store, "deployment-controller", profile, client))
         self._workers: Workers[Key] = Workers(
-            store.clock, self._sync, count=profile.number("deployment.workers"), client=client
+            store, self._sync, count=profile.number("deployment.workers"), client=client
         )
         #: Replica sets of nobody, by namespace.
         self._orphans: dict[str, dict[str, None]] = {}
@@ -129,12 +131,7 @@ class DeploymentController:
         for name in list(self._orphans[namespace]):
             found = self._store.find(REPLICASETS, namespace, name)
             if found is not None and selector.matches(found["metadata"].get("labels")):
-                yield 1
-                found = self._store.find(REPLICASETS, namespace, name)
-                if found is None or controller_of(found) is not None:
-                    continue
-                owners = [*(found["metadata"].get("ownerReferences") or ()), owner_reference(deployment)]
-                self._store.update(REPLICASETS, {**found, "metadata": {**found["metadata"], "ownerReferences": owners}})
+                yield Request("patch", REPLICASETS, _adopt, deployment, name)
 
     def _is_resized(self, deployment: Object, sets: list[Object]) -> bool:
         """Whether a set was last sized for another number of replicas than the Deployment asks for now."""
@@ -201,7 +198,7 @@ class DeploymentController:
             yield from self._keeper.clean_up(deployment, old)
         yield from self._tell(deployment)
 
-    def _shrink(self, deployment: Object, old: list[Object], new: Object) -> Generator[int, None, bool]:
+    def _shrink(self, deployment: Object, old: list[Object], new: Object) -> Generator[Step, Any, bool]:
         """Take replicas from the old sets, unhealthy ones first; true when some were taken."""
         active = sorted(
             (each for each in old if replicas_of(each)), key=lambda each: each["metadata"]["creationTimestamp"]
@@ -265,3 +262,11 @@ class DeploymentController:
         wait = stuck_in(deployment, status, now)
         if wait is not None:
             self._workers.add_after(key, wait)
+
+
+def _adopt(store: Store, deployment: Object, name: str) -> None:
+    """Give a replica set to a Deployment, if it is still nobody's."""
+    found = store.find(REPLICASETS, deployment["metadata"]["namespace"], name)
+    if found is not None and controller_of(found) is None:
+        owners = [*(found["metadata"].get("ownerReferences") or ()), owner_reference(deployment)]
+        store.update(REPLICASETS, {**found, "metadata": {**found["metadata"], "ownerReferences": owners}})

@@ -6,6 +6,7 @@ All of it reads the newest state right before it writes, so that what others cha
 from __future__ import annotations
 
 from collections.abc import Generator
+from typing import Any
 
 from ghostfleet.api.quotas import charge_quotas
 from ghostfleet.controllers.deployments.amounts import DESIRED, MOST, max_surge, new_set_size, replicas_of
@@ -14,10 +15,10 @@ from ghostfleet.controllers.deployments.status import has_deadline, put_conditio
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.pods import condition_of
 from ghostfleet.controllers.replicasets import REPLICASETS
-from ghostfleet.controllers.workers import Steps
+from ghostfleet.controllers.requests import Request, Step, Steps, delete
 from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import ApiError
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 
 __all__ = ["DEPLOYMENTS", "SetKeeper"]
 
@@ -27,11 +28,11 @@ DEPLOYMENTS = "deployments.apps"
 class SetKeeper:
     """Keeps the replica sets of all Deployments of one store."""
 
-    def __init__(self, store: Store, recorder: EventRecorder) -> None:
+    def __init__(self, store: Reader, recorder: EventRecorder) -> None:
         self._store = store
         self._recorder = recorder
 
-    def number(self, deployment: Object, sets: list[Object], new: Object) -> Generator[int, None, Object]:
+    def number(self, deployment: Object, sets: list[Object], new: Object) -> Generator[Step, Any, Object]:
         """Give the new set the highest number, and the Deployment that number."""
         old = [each for each in sets if each is not new]
         annotations = numbered(deployment, new, highest(old) + 1)
@@ -40,8 +41,8 @@ class SetKeeper:
             annotations != (new["metadata"].get("annotations") or {})
             or new["spec"].get("minReadySeconds", 0) != seconds
         ):
-            yield 1
-            new = self._update(new, {"annotations": annotations}, {"minReadySeconds": seconds})
+            changes = ({"annotations": annotations}, {"minReadySeconds": seconds})
+            new = yield Request("update", REPLICASETS, _update, new, *changes)
         status = deployment.get("status") or {}
         if has_deadline(deployment) and condition_of(deployment, "Progressing") is None:
             message = f'Found new replica set "{new["metadata"]["name"]}"'
@@ -50,16 +51,14 @@ class SetKeeper:
         yield from self.write_status(deployment, status, revision=revision_of(new))
         return new
 
-    def create(self, deployment: Object, old: list[Object]) -> Generator[int, None, Object]:
+    def create(self, deployment: Object, old: list[Object]) -> Generator[Step, Any, Object]:
         size = new_set_size(deployment, old, 0)
         draft = draft_set(deployment, size, highest(old) + 1)
         name = draft["metadata"]["name"]
         status = deployment.get("status") or {}
         now = self._store.clock.now()
-        yield 1
         try:
-            charge_quotas(self._store, REPLICASETS, draft)
-            new = self._store.create(REPLICASETS, draft)
+            new: Object = yield Request("create", REPLICASETS, _create, draft)
         except ApiError as error:
             if error.reason == "AlreadyExists":
                 yield from self.write_status(
@@ -90,24 +89,12 @@ class SetKeeper:
         annotations = replica_set["metadata"].get("annotations") or {}
         if size == before and all(annotations.get(key) == value for key, value in notes.items()):
             return
-        yield 1
-        self._update(replica_set, {"annotations": {**annotations, **notes}}, {"replicas": size})
+        changes = ({"annotations": {**annotations, **notes}}, {"replicas": size})
+        yield Request("update", REPLICASETS, _update, replica_set, *changes)
         if size != before:
             way, name = ("up" if size > before else "down"), replica_set["metadata"]["name"]
             message = f"Scaled {way} replica set {name} from {before} to {size}"
             self._recorder.normal(deployment, "ScalingReplicaSet", message)
-
-    def _update(self, replica_set: Object, metadata: Object, spec: Object) -> Object:
-        """Change a stored set; what others changed meanwhile stays."""
-        place = replica_set["metadata"]
-        current = self._store.get(REPLICASETS, place["namespace"], place["name"])
-        changed = {**current["spec"], **spec}
-        if not changed.get("minReadySeconds"):
-            changed.pop("minReadySeconds", None)
-        own = {**current["metadata"], **metadata}
-        if changed != current["spec"]:
-            own["generation"] = own.get("generation", 0) + 1
-        return self._store.update(REPLICASETS, {**current, "metadata": own, "spec": changed})
 
     def clean_up(self, deployment: Object, old: list[Object]) -> Steps:
         """Delete the oldest empty sets beyond the history that is to be kept."""
@@ -119,26 +106,45 @@ class SetKeeper:
             status = each.get("status") or {}
             seen = status.get("observedGeneration", 0) >= each["metadata"].get("generation", 1)
             if not replicas_of(each) and not status.get("replicas") and seen:
-                yield 1
-                self._store.delete(REPLICASETS, each["metadata"]["namespace"], each["metadata"]["name"])
+                yield delete(REPLICASETS, each["metadata"]["namespace"], each["metadata"]["name"])
 
     def write_status(self, deployment: Object, status: Object, *, revision: int | None = None) -> Steps:
         """Write a status, and the revision that the Deployment is at, if they differ from what is stored."""
-        if self._written(deployment, status, revision) is None:
-            return
-        yield 1
-        written = self._written(deployment, status, revision)
-        if written is not None:
-            self._store.update(DEPLOYMENTS, written)
+        if _written(self._store, deployment, status, revision) is not None:
+            yield Request("update", f"{DEPLOYMENTS}/status", _write, deployment, status, revision)
 
-    def _written(self, deployment: Object, status: Object, revision: int | None) -> Object | None:
-        metadata = deployment["metadata"]
-        current = self._store.find(DEPLOYMENTS, metadata["namespace"], metadata["name"])
-        if current is None or current["metadata"]["uid"] != metadata["uid"]:
-            return None
-        own = current["metadata"]
-        if revision is not None and revision_of(current) != revision:
-            own = {**own, "annotations": {**(own.get("annotations") or {}), REVISION: str(revision)}}
-        if own is current["metadata"] and status == (current.get("status") or {}):
-            return None
-        return {**current, "metadata": own, "status": status}
+
+def _create(store: Store, draft: Object) -> Object:
+    charge_quotas(store, REPLICASETS, draft)
+    return store.create(REPLICASETS, draft)
+
+
+def _update(store: Store, replica_set: Object, metadata: Object, spec: Object) -> Object:
+    """Change a stored set; what others changed meanwhile stays."""
+    place = replica_set["metadata"]
+    current = store.get(REPLICASETS, place["namespace"], place["name"])
+    changed = {**current["spec"], **spec}
+    if not changed.get("minReadySeconds"):
+        changed.pop("minReadySeconds", None)
+    own = {**current["metadata"], **metadata}
+    if changed != current["spec"]:
+        own["generation"] = own.get("generation", 0) + 1
+    return store.update(REPLICASETS, {**current, "metadata": own, "spec": changed})
+
+
+def _write(store: Store, deployment: Object, status: Object, revision: int | None) -> None:
+    written = _written(store, deployment, status, revision)
+    if written is not None:
+        store.update(DEPLOYMENTS, written)
+
+
+def _written(store: Reader, deployment: Object, status: Object, revision: int | None) -> Object | None:
+    current = store.current(DEPLOYMENTS, deployment)
+    if current is None:
+        return None
+    own = current["metadata"]
+    if revision is not None and revision_of(current) != revision:
+        own = {**own, "annotations": {**(own.get("annotations") or {}), REVISION: str(revision)}}
+    if own is current["metadata"] and status == (current.get("status") or {}):
+        return None
+    return {**current, "metadata": own, "status": status}

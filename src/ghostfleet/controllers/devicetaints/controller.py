@@ -13,11 +13,12 @@ from ghostfleet.controllers.devicetaints.rulestatus import CONDITION, PERIOD, ru
 from ghostfleet.controllers.devicetaints.taints import DeviceTaints
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.pods import condition_of, delete_pod, disrupted, with_condition
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.requests import Request, Steps, update_status
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import Handle
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 from ghostfleet.core.subscription import Subscription
 from ghostfleet.core.timestamps import parse_rfc3339, rfc3339
 
@@ -31,11 +32,11 @@ class DeviceTaintEviction:
     """Evicts the pods of one store from their devices."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
-        client = profile.limiter("kube-controller-manager", "Device taint eviction controller")
-        self._store = store
+        client = profile.api_client("kube-controller-manager", "Device taint eviction controller")
+        self._store: Reader = store
         self._recorder = EventRecorder(store, "device-taint-eviction-controller", profile, client)
         count = profile.number("device-taint-eviction.workers")
-        self._workers: Workers[Key] = Workers(store.clock, self._sync, count=count, client=client)
+        self._workers: Workers[Key] = Workers(store, self._sync, count=count, client=client)
         self._taints = DeviceTaints(store)
         #: Pods that are to go.
         self._plans: dict[Key, Eviction] = {}
@@ -151,11 +152,10 @@ class DeviceTaintEviction:
         self._recorder.normal(pod, "DeviceTaintManagerEviction", "Marking for deletion")
         condition = condition_of(pod, "DisruptionTarget")
         if condition is None or condition["status"] != "True":
-            yield 1
-            pod = self._store.find("pods", *key[1:]) or pod
-            self._store.patch_status("pods", *key[1:], self._disrupted(pod))
-        yield 1
-        if delete_pod(self._store, pod):
+            pod = yield update_status("pods", pod, self._disrupted)
+            if pod is None:
+                return
+        if (yield Request("delete", "pods", delete_pod, pod)):
             for rule in sorted(plan.rules):
                 self._evicted[rule] = self._evicted.get(rule, 0) + 1
             self._tell_rules(plan)
@@ -177,10 +177,9 @@ class DeviceTaintEviction:
         condition = rule_condition(self._store, self._taints, rule, self._evicted.get(rule["metadata"]["uid"], 0))
         if known is not None and all(known.get(field) == value for field, value in condition.items()):
             return
-        yield 1
-        rule = self._store.find(*key)
-        if rule is not None:
-            stamped = {**condition, "lastTransitionTime": rfc3339(self._store.clock.now())}
-            status = rule.get("status") or {}
-            conditions = with_condition(status.get("conditions") or (), stamped)
-            self._store.set_status(TAINT_RULES, rule, {**status, "conditions": conditions})
+        yield update_status(TAINT_RULES, rule, lambda current: self._with_condition(current, condition))
+
+    def _with_condition(self, rule: Object, condition: Object) -> Object:
+        status = rule.get("status") or {}
+        stamped = {**condition, "lastTransitionTime": rfc3339(self._store.clock.now())}
+        return {**status, "conditions": with_condition(status.get("conditions") or (), stamped)}

@@ -13,7 +13,7 @@ from ghostfleet.api.podclaims import CLAIMS, ClaimError, allocation_of, claim_na
 from ghostfleet.controllers.devicetaints.taints import DeviceTaints
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader
 from ghostfleet.core.timestamps import parse_rfc3339
 
 __all__ = ["Eviction", "eviction_of"]
@@ -26,7 +26,7 @@ class Eviction(NamedTuple):
     rules: frozenset[str]
 
 
-def eviction_of(store: Store, taints: DeviceTaints, pod: Object) -> Eviction | None:
+def eviction_of(store: Reader, taints: DeviceTaints, pod: Object) -> Eviction | None:
     """The eviction of a pod; None if it may stay."""
     if not pod["spec"].get("nodeName"):
         return None
@@ -38,7 +38,7 @@ def eviction_of(store: Store, taints: DeviceTaints, pod: Object) -> Eviction | N
     return _together(found)
 
 
-def _claim(store: Store, pod: Object, place: Object) -> Object | None:
+def _claim(store: Reader, pod: Object, place: Object) -> Object | None:
     """One of the pod's claims, if it is allocated and the pod's to use."""
     alone = {**pod, "spec": {"resourceClaims": [place]}}
     try:

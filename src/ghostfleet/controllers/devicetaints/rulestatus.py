@@ -12,7 +12,7 @@ from ghostfleet.controllers.devicetaints.evictions import eviction_of
 from ghostfleet.controllers.devicetaints.taints import DeviceTaints
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader
 
 __all__ = ["CONDITION", "PERIOD", "rule_condition"]
 
@@ -21,7 +21,7 @@ CONDITION = "EvictionInProgress"
 PERIOD = 10 * SECOND
 
 
-def rule_condition(store: Store, taints: DeviceTaints, rule: Object, evicted: int) -> Object:
+def rule_condition(store: Reader, taints: DeviceTaints, rule: Object, evicted: int) -> Object:
     """The condition of a rule that has evicted so many pods, but for its time."""
     effect = rule["spec"]["taint"].get("effect")
     status = "False"
@@ -55,7 +55,7 @@ def rule_condition(store: Store, taints: DeviceTaints, rule: Object, evicted: in
     }
 
 
-def _pending(store: Store, taints: DeviceTaints, rule: Object) -> tuple[int, int]:
+def _pending(store: Reader, taints: DeviceTaints, rule: Object) -> tuple[int, int]:
     """How many pods are to go because of a rule, and from how many namespaces."""
     uid = rule["metadata"]["uid"]
     namespaces = [
@@ -69,7 +69,7 @@ def _pending(store: Store, taints: DeviceTaints, rule: Object) -> tuple[int, int
     return len(namespaces), len(set(namespaces))
 
 
-def _devices(store: Store, rule: Object) -> tuple[int, int]:
+def _devices(store: Reader, rule: Object) -> tuple[int, int]:
     """How many devices a rule selects: published ones, and allocated ones."""
     published = 0
     newest: dict[tuple[str, str], int] = {}

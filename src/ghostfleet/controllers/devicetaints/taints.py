@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ghostfleet.api.devicetaints import NO_EXECUTE, rule_matches
 from ghostfleet.api.podclaims import SLICES
 from ghostfleet.core.changes import Object
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader
 
 __all__ = ["DeviceTaints", "Tainting"]
 
@@ -26,7 +26,7 @@ class Tainting(NamedTuple):
 class DeviceTaints:
     """All NoExecute taints of devices in one store."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Reader) -> None:
         self._store = store
         #: Taints of slices that count, by pool and device; pools in whose slices there are any.
         self._pools: dict[Pool, dict[str, list[Object]]] = {}

@@ -10,15 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 from ghostfleet.controllers.events import EventRecorder
-from ghostfleet.controllers.jobs.ending import COMPLETED, Ending
 from ghostfleet.controllers.jobs.indexes import index_of, intervals, intervals_text, parse_intervals, total
 from ghostfleet.controllers.jobs.limits import JobLimits
 from ghostfleet.controllers.jobs.podmanagement import release
 from ghostfleet.controllers.jobs.policies import judge_failure
 from ghostfleet.controllers.jobs.records import JOBS, condition_status
-from ghostfleet.controllers.jobs.synccontext import SyncContext
+from ghostfleet.controllers.jobs.synccontext import COMPLETED, Ending, SyncContext
 from ghostfleet.controllers.pods import is_terminal, with_condition
-from ghostfleet.controllers.workers import Steps, together
+from ghostfleet.controllers.requests import Request, Steps, update_status
 from ghostfleet.core.changes import Object
 from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import rfc3339
@@ -29,10 +28,9 @@ __all__ = ["Accounting"]
 class Accounting:
     """Writes the status of one Job in one sync."""
 
-    __slots__ = ("_changed", "_context", "_limits", "_recorder", "_status", "_store", "_time", "finished", "unfinished")
+    __slots__ = ("_changed", "_context", "_limits", "_recorder", "_status", "_time", "finished", "unfinished")
 
-    def __init__(self, store: Store, recorder: EventRecorder, limits: JobLimits, context: SyncContext) -> None:
-        self._store = store
+    def __init__(self, recorder: EventRecorder, limits: JobLimits, context: SyncContext) -> None:
         self._recorder = recorder
         self._limits = limits
         self._context = context
@@ -84,12 +82,9 @@ class Accounting:
         pending = {key: uids for key, uids in (("succeeded", succeeded), ("failed", failed)) if uids}
         self._set("uncountedTerminatedPods", pending, keep_zero=True)
         if self._changed and self._limits.interim_status:
-            yield 1
-            self._write()
+            yield self._writing()
         self._context.record.failures = self._context.failures
-        for pod, turn in zip(released, together(len(released)), strict=True):
-            yield turn
-            self._release(pod)
+        yield [Request("patch", "pods", self._release, pod) for pod in released]
         if pending:
             self._status["uncountedTerminatedPods"] = {}
             self._set("succeeded", self._status.get("succeeded", 0) + len(succeeded))
@@ -97,8 +92,7 @@ class Accounting:
         if ending is not None and not self.unfinished and not self._status["terminating"]:
             self._finish(ending)
         if self._changed:
-            yield 1
-            self._write()
+            yield self._writing()
         if self.finished and ending is not None:
             self._tell(ending)
 
@@ -141,11 +135,11 @@ class Accounting:
         if context.failed_indexes is not None:
             self._set("failedIndexes", intervals_text(context.failed_indexes), keep_zero=True)
 
-    def _release(self, pod: Object) -> None:
+    def _release(self, store: Store, pod: Object) -> None:
         record = self._context.record
         # That an ended pod loses its finalizer needs no second look; that a marked one goes may let the Job end.
         record.own_write = is_terminal(pod)
-        release(self._store, pod)
+        release(store, pod)
         record.own_write = False
 
     def _finish(self, ending: Ending) -> None:
@@ -174,12 +168,9 @@ class Accounting:
             self._status[field] = value
             self._changed = True
 
-    def _write(self) -> None:
-        metadata = self._context.job["metadata"]
-        current = self._store.find(JOBS, metadata["namespace"], metadata["name"])
-        if current is not None and current["metadata"]["uid"] == metadata["uid"]:
-            self._store.patch_status(JOBS, metadata["namespace"], metadata["name"], dict(self._status))
+    def _writing(self) -> Request:
         self._changed = False
+        return update_status(JOBS, self._context.job, dict(self._status))
 
     def _tell(self, ending: Ending) -> None:
         job = self._context.job

@@ -9,29 +9,27 @@ nobody will count them, so the finalizer just goes.
 
 from __future__ import annotations
 
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.jobs.accounting import Accounting
-from ghostfleet.controllers.jobs.ending import COMPLETED, deadline_in, decide_ending, is_complete
 from ghostfleet.controllers.jobs.limits import job_limits
 from ghostfleet.controllers.jobs.podmanagement import PodManager, release
 from ghostfleet.controllers.jobs.records import FINALIZER, JOBS, JobRecord, is_finished
 from ghostfleet.controllers.jobs.shortcut import Shortcut
-from ghostfleet.controllers.jobs.synccontext import SyncContext
-from ghostfleet.controllers.pods import controller_of, delete_pod
+from ghostfleet.controllers.jobs.synccontext import COMPLETED, SyncContext, deadline_in, decide_ending, is_complete
+from ghostfleet.controllers.pods import PodCreator, controller_of, removal
 from ghostfleet.controllers.repairing import is_overwritten
+from ghostfleet.controllers.requests import Request, Steps
 from ghostfleet.controllers.routing import PodRoutes
-from ghostfleet.controllers.workers import Steps, Workers, together
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.ratelimit import ItemExponentialBackoff
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 
 __all__ = ["JobController"]
 
 _NAME = "kubernetes.io/job-controller"
-_NOTHING: Steps = iter(())
 
 Key = tuple[str, str]
 
@@ -40,8 +38,8 @@ class JobController:
     """Runs the Jobs of one store."""
 
     def __init__(self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile) -> None:
-        client = profile.limiter("kube-controller-manager", "Job controller")
-        self._store = store
+        client = profile.api_client("kube-controller-manager", "Job controller")
+        self._store: Reader = store
         self._creator = creator
         self._limits = job_limits(profile)
         self._recorder = EventRecorder(store, "job-controller", profile, client)
@@ -55,10 +53,10 @@ class JobController:
         workers = profile.number("job.workers")
         base, limit = profile.duration("job.api-backoff"), profile.duration("job.api-backoff-limit")
         self._workers: Workers[Key] = Workers(
-            store.clock, self._sync, count=workers, client=client, retry=ItemExponentialBackoff(base, limit)
+            store, self._sync, count=workers, client=client, retry=ItemExponentialBackoff(base, limit)
         )
         self._orphans: Workers[Key] = Workers(
-            store.clock, self._free_orphan, count=workers, client=client, retry=ItemExponentialBackoff(base, limit)
+            store, self._free_orphan, count=workers, client=client, retry=ItemExponentialBackoff(base, limit)
         )
         for job in store.list(JOBS):
             self._begin(job)
@@ -130,38 +128,34 @@ class JobController:
             job = self._store.find(JOBS, key[0], owner["name"])
             if job is not None and job["metadata"]["uid"] == owner["uid"] and not is_finished(job):
                 return
-        yield 1
-        release(self._store, pod)
+        yield Request("patch", "pods", release, pod)
 
-    def _sync(self, key: Key) -> Steps:
+    def _sync(self, key: Key) -> Steps | None:
         job = self._store.find(JOBS, *key)
         record = self._records.get(job["metadata"]["uid"]) if job is not None else None
         if job is None or record is None:
-            return _NOTHING
+            return None
         if record.single and self._shortcut is not None and self._shortcut.take(job, record):
             if record.finished:
                 self._end(job["metadata"]["uid"])
-            return _NOTHING
+            return None
         return self._sync_fully(key, job, record)
 
     def _sync_fully(self, key: Key, job: Object, record: JobRecord) -> Steps:
         context = SyncContext(job, record, self._store.clock.now())
-        accounting = Accounting(self._store, self._recorder, self._limits, context)
+        accounting = Accounting(self._recorder, self._limits, context)
         accounting.start()
         ending = decide_ending(context)
         countable = context.countable
         failure: ApiError | None = None
         if ending is not None:
             active = record.active_pods()
-            for pod, turn in zip(active, together(len(active)), strict=True):
-                yield turn
-                if delete_pod(self._store, pod):
-                    self._recorder.normal(job, "SuccessfulDelete", f"Deleted pod: {pod['metadata']['name']}")
+            yield [removal(job, pod, self._recorder) for pod in active]
             accounting.note_numbers(0, 0, context.terminating + len(active))
             if active:
                 countable = {**countable, **{pod["metadata"]["uid"]: pod for pod in active}}
         else:
-            pod_manager = PodManager(self._store, self._creator, self._recorder, self._limits, context)
+            pod_manager = PodManager(self._creator, self._recorder, self._limits, context)
             if not context.marked:
                 try:
                     yield from pod_manager.manage()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from ghostfleet.api.deleting import FOREGROUND_FINALIZER
 from ghostfleet.controllers.jobs.records import JOBS, is_finished
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.requests import Steps, delete
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 from ghostfleet.core.timestamps import parse_rfc3339
 
 __all__ = ["JobExpiry"]
@@ -18,12 +19,12 @@ class JobExpiry:
     """Deletes the expired Jobs of one store."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
-        self._store = store
+        self._store: Reader = store
         self._workers: Workers[tuple[str, str]] = Workers(
-            store.clock,
+            store,
             self._sync,
             count=profile.number("job-expiry.workers"),
-            client=profile.limiter("kube-controller-manager", "Job expiry controller"),
+            client=profile.api_client("kube-controller-manager", "Job expiry controller"),
         )
         for job in store.list(JOBS):
             self._consider(job)
@@ -56,6 +57,5 @@ class JobExpiry:
         if left > 0:
             self._workers.add_after(key, left)
             return
-        yield 1
         if "deletionTimestamp" not in job["metadata"]:
-            self._store.delete(JOBS, *key, uid=job["metadata"]["uid"], finalizer=FOREGROUND_FINALIZER)
+            yield delete(JOBS, *key, uid=job["metadata"]["uid"], finalizer=FOREGROUND_FINALIZER)

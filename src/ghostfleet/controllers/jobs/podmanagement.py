@@ -7,18 +7,22 @@ tried a thousand times, and not before the back-off after the last failure is ov
 
 from __future__ import annotations
 
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.events import EventRecorder
-from ghostfleet.controllers.jobs.backoff import FAILURE_COUNT, IGNORED_COUNT, failure_count, finished_at, remaining
 from ghostfleet.controllers.jobs.indexes import INDEX, index_of, intervals, pending
 from ghostfleet.controllers.jobs.limits import JobLimits
 from ghostfleet.controllers.jobs.policies import judge_failure
-from ghostfleet.controllers.jobs.records import FINALIZER
+from ghostfleet.controllers.jobs.records import (
+    FAILURE_COUNT,
+    FINALIZER,
+    IGNORED_COUNT,
+    failure_count,
+    finished_at,
+    remaining,
+)
 from ghostfleet.controllers.jobs.synccontext import SyncContext
-from ghostfleet.controllers.pods import delete_pod, deletion_order, owner_reference
-from ghostfleet.controllers.workers import Steps, together
+from ghostfleet.controllers.pods import PodCreator, deletion_order, owner_reference, removal
+from ghostfleet.controllers.requests import Request, Steps, slow_start
 from ghostfleet.core.changes import Object
-from ghostfleet.core.errors import ApiError
 from ghostfleet.core.store import Store
 
 __all__ = ["PodManager", "finalizers_of", "release"]
@@ -34,12 +38,9 @@ _INDEX_VARIABLE: Object = {
 class PodManager:
     """Makes and removes the pods of one Job in one sync."""
 
-    __slots__ = ("_context", "_creator", "_limits", "_recorder", "_store", "removed", "wait")
+    __slots__ = ("_context", "_creator", "_limits", "_recorder", "removed", "wait")
 
-    def __init__(
-        self, store: Store, creator: PodCreator, recorder: EventRecorder, limits: JobLimits, context: SyncContext
-    ) -> None:
-        self._store = store
+    def __init__(self, creator: PodCreator, recorder: EventRecorder, limits: JobLimits, context: SyncContext) -> None:
         self._creator = creator
         self._recorder = recorder
         self._limits = limits
@@ -102,12 +103,8 @@ class PodManager:
     def _remove(self, pods: list[Object]) -> Steps:
         """Delete pods that nobody is to count."""
         for pod in pods:
-            yield 1
-            release(self._store, pod)
-            yield 1
-            if delete_pod(self._store, pod):
-                name = pod["metadata"]["name"]
-                self._recorder.normal(self._context.job, "SuccessfulDelete", f"Deleted pod: {name}")
+            yield Request("patch", "pods", release, pod)
+            yield removal(self._context.job, pod, self._recorder)
             self.removed += 1
 
     # -- pods too few ------------------------------------------------------------------------------------------------
@@ -120,28 +117,15 @@ class PodManager:
             if wait:
                 self.wait = wait
                 return
-        indexes: list[int] = []
+        reference = [owner_reference(context.job)]
         if context.record.indexed:
             indexes = self._free_indexes(count)
             if per_index:
                 indexes = self._ready_indexes(indexes)
-            count = len(indexes)
-        reference = [owner_reference(context.job)]
-        failure: ApiError | None = None
-        size = self._limits.first_batch
-        made = 0
-        while made < count and failure is None:
-            for turn in together(min(size, count - made)):
-                yield turn
-                try:
-                    self._create(reference, indexes[made] if indexes else None)
-                except ApiError as error:
-                    self._recorder.warning(context.job, "FailedCreate", f"Error creating: {error.message}")
-                    failure = error
-                made += 1
-            size *= 2
-        if failure is not None:
-            raise failure
+            requests = [Request("create", "pods", self._create, reference, index) for index in indexes]
+        else:
+            requests = [Request("create", "pods", self._create, reference, None)] * count
+        yield from slow_start(requests, self._limits.first_batch)
 
     def _wait(self, failures: int, last: int) -> int:
         return remaining(failures, last, self._context.now, self._limits.backoff, self._limits.longest_backoff)
@@ -167,22 +151,27 @@ class PodManager:
         self.wait = min((wait for wait in waits.values() if wait), default=None)
         return [index for index in indexes if not waits[index]]
 
-    def _create(self, reference: list[Object], index: int | None) -> None:
+    def _create(self, store: Store, reference: list[Object], index: int | None) -> None:
         context = self._context
         job, template = context.job, context.spec["template"]
         # A pod that takes over from a failed one lets that one go: this has to be looked at again.
         context.record.own_write = index not in context.replaces
         try:
             if index is None:
-                pod = self._creator.create(job, template, reference=reference, finalizers=finalizers_of(template))
+                self._creator.create(
+                    store,
+                    job,
+                    template,
+                    reference=reference,
+                    finalizers=finalizers_of(template),
+                    recorder=self._recorder,
+                )
             else:
-                pod = self._create_indexed(reference, index)
+                self._create_indexed(store, reference, index)
         finally:
             context.record.own_write = False
-        if pod is not None:
-            self._recorder.normal(job, "SuccessfulCreate", f"Created pod: {pod['metadata']['name']}")
 
-    def _create_indexed(self, reference: list[Object], index: int) -> Object | None:
+    def _create_indexed(self, store: Store, reference: list[Object], index: int) -> None:
         context = self._context
         job, template = context.job, context.spec["template"]
         name = job["metadata"]["name"]
@@ -190,7 +179,8 @@ class PodManager:
         if context.failed_indexes is not None:
             annotations |= _failure_counts(context.spec.get("podFailurePolicy"), context.replaces.get(index))
         end = f"-{index}-"
-        return self._creator.create(
+        self._creator.create(
+            store,
             job,
             {**template, "spec": _with_index_variable(template["spec"])},
             reference=reference,
@@ -199,6 +189,7 @@ class PodManager:
             annotations=annotations,
             finalizers=finalizers_of(template),
             spec={"hostname": f"{name}-{index}"},
+            recorder=self._recorder,
         )
 
 
@@ -232,12 +223,9 @@ def _failure_counts(policy: Object | None, replaced: Object | None) -> dict[str,
 
 def release(store: Store, pod: Object) -> None:
     """Take the tracking finalizer off a pod, if it is there and has it."""
-    metadata = pod["metadata"]
-    current = store.find("pods", metadata["namespace"], metadata["name"])
-    if current is None or current["metadata"]["uid"] != metadata["uid"]:
-        return
-    held = current["metadata"].get("finalizers", ())
-    if FINALIZER not in held:
+    current = store.current("pods", pod)
+    held = current["metadata"].get("finalizers", ()) if current is not None else ()
+    if current is None or FINALIZER not in held:
         return
     left = dict(current["metadata"])
     if len(held) == 1:

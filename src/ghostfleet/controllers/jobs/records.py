@@ -1,21 +1,42 @@
-"""Records: what the Job controller knows of a Job's pods without looking at them again.
+"""Records: what the Job controller knows of a Job's pods without looking at them again, and of their failures.
 
 A record keeps the pods of one unfinished Job that still matter, those that are active, on their way out, or ended but
 not *counted* yet, with how many of each there are. It is brought up to date by every change of a pod, so that a Job
 with thousands of pods costs no more per change than a Job with one.
+
+Failed pods are replaced after a *back-off*: ten seconds after the first failure, twice as long after each further one,
+ten minutes at most; a success starts the count anew. Where each index has its own limit it also has its own wait.
 """
 
 from __future__ import annotations
 
-from ghostfleet.controllers.jobs.backoff import Failures
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from ghostfleet.controllers.jobs.indexes import index_of
 from ghostfleet.controllers.pods import TERMINAL, is_ready
 from ghostfleet.core.changes import Object
+from ghostfleet.core.clock import SECOND
+from ghostfleet.core.timestamps import parse_rfc3339
 
-__all__ = ["FINALIZER", "JOBS", "JobRecord", "condition_status", "is_finished"]
+__all__ = [
+    "FAILURE_COUNT",
+    "FINALIZER",
+    "IGNORED_COUNT",
+    "JOBS",
+    "Failures",
+    "JobRecord",
+    "condition_status",
+    "failure_count",
+    "finished_at",
+    "is_finished",
+    "remaining",
+]
 
 JOBS = "jobs.batch"
 FINALIZER = "batch.kubernetes.io/job-tracking"
+FAILURE_COUNT = "batch.kubernetes.io/job-index-failure-count"
+IGNORED_COUNT = "batch.kubernetes.io/job-index-ignored-failure-count"
 
 _ACTIVE, _READY, _TERMINATING, _COUNTABLE = 1, 2, 4, 8
 
@@ -39,6 +60,59 @@ def _state(pod: Object) -> int:
     if "deletionTimestamp" in metadata:
         return _TERMINATING | _COUNTABLE if FINALIZER in metadata.get("finalizers", ()) else _TERMINATING
     return _ACTIVE | _READY if is_ready(pod) else _ACTIVE
+
+
+class Failures(NamedTuple):
+    """Failures since the last success, and when the last one was."""
+
+    number: int = 0
+    last: int = 0
+
+    def after(self, succeeded: Sequence[Object], failed: Sequence[Object]) -> Failures:
+        """The failures once these pods have ended too."""
+        if not failed:
+            return _NONE if succeeded else self
+        times = sorted(map(finished_at, failed))
+        if not succeeded:
+            return Failures(self.number + len(times), times[-1])
+        success = max(map(finished_at, succeeded))
+        times = [time for time in times if time > success]
+        return Failures(len(times), times[-1]) if times else _NONE
+
+
+_NONE = Failures()
+
+
+def remaining(failures: int, last: int, now: int, base: int, limit: int) -> int:
+    """Microseconds left to wait after a number of failures, the last of them at `last`."""
+    if not failures:
+        return 0
+    wait = min(base << min(failures - 1, 40), limit)
+    return max(wait - (now - last), 0)
+
+
+def finished_at(pod: Object) -> int:
+    """When a pod ended: its last container did, or it lost its readiness, or it was to go."""
+    status, metadata = pod["status"], pod["metadata"]
+    times: list[str] = [
+        ((each.get("state") or {}).get("terminated") or {}).get("finishedAt") or ""
+        for each in status.get("containerStatuses") or ()
+    ]
+    if times and all(times):
+        return max(map(parse_rfc3339, times))
+    for condition in status.get("conditions") or ():
+        if condition["type"] == "Ready" and condition["status"] == "False" and condition.get("lastTransitionTime"):
+            return parse_rfc3339(condition["lastTransitionTime"])
+    if "deletionTimestamp" in metadata:
+        grace = metadata.get("deletionGracePeriodSeconds") or 0
+        return parse_rfc3339(metadata["deletionTimestamp"]) - grace * SECOND
+    return parse_rfc3339(metadata["creationTimestamp"])
+
+
+def failure_count(pod: Object, annotation: str = FAILURE_COUNT) -> int:
+    """How often the index of a pod had failed before it."""
+    text = (pod["metadata"].get("annotations") or {}).get(annotation, "")
+    return int(text) if text.isascii() and text.isdigit() else 0
 
 
 class JobRecord:

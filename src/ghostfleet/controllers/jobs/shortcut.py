@@ -8,11 +8,11 @@ the long way. Jobs that begin, or that end, in the same second have one status b
 
 from __future__ import annotations
 
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.events import EventRecorder
-from ghostfleet.controllers.jobs.ending import COMPLETED
 from ghostfleet.controllers.jobs.podmanagement import finalizers_of, release
 from ghostfleet.controllers.jobs.records import JOBS, JobRecord
+from ghostfleet.controllers.jobs.synccontext import COMPLETED
+from ghostfleet.controllers.pods import PodCreator
 from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.store import Store
@@ -61,7 +61,7 @@ class Shortcut:
         template = job["spec"]["template"]
         record.own_write = True
         try:
-            pod = self._creator.create(job, template, finalizers=finalizers_of(template))
+            pod = self._creator.create(self._store, job, template, finalizers=finalizers_of(template))
         except ApiError:
             # The long way tells what is wrong.
             return False

@@ -24,13 +24,13 @@ from ghostfleet.controllers.kai.constants import (
 )
 from ghostfleet.controllers.kai.reservation import Reservations, group_label, groups_of
 from ghostfleet.controllers.pods import with_condition
-from ghostfleet.controllers.queue import WorkQueue
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.requests import Request, Steps, delete, unwritten, update_status
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 from ghostfleet.core.subscription import Subscription
 from ghostfleet.core.timestamps import rfc3339
 
@@ -49,7 +49,7 @@ class Binder:
     """Binds pods of one store."""
 
     def __init__(self, store: Store, admission: Admission, profile: Profile, config: KaiConfig) -> None:
-        self._store = store
+        self._store: Reader = store
         self._config = config
         self._reservations = Reservations(store, admission)
         self._reservation_timeout = profile.duration("kai-binder.reservation-timeout")
@@ -58,12 +58,12 @@ class Binder:
         self._deadlines: dict[tuple[Key, str], int] = {}
         #: Requests that wait for volume claims.
         self._claiming: dict[Key, None] = {}
-        client = profile.limiter("kai-binder")
+        client = profile.api_client("kai-binder")
         self._recorder = EventRecorder(store, "binder", profile, client)
         self._workers: Workers[Key] = Workers(
-            store.clock, self._sync, count=profile.number("kai-binder.workers"), client=client
+            store, self._sync, count=profile.number("kai-binder.workers"), client=client
         )
-        self._groups: WorkQueue[str] = WorkQueue(store.clock, self._reservations.sync)
+        self._groups: Workers[str] = Workers(store, self._reservations.sync, client=client)
         self._claims = Subscription(lambda: store.listen(VOLUME_CLAIMS, self._notice_claim))
         store.listen("pods", self._notice_pod)
         store.listen(BIND_REQUESTS, self._notice, status=False)
@@ -104,8 +104,7 @@ class Binder:
         spec = request.get("spec") or {}
         if is_for_fraction(request) and not spec.get("selectedGPUGroups"):
             # Nothing can be made of it; the scheduler will write a proper one.
-            yield 1
-            self._store.delete(BIND_REQUESTS, *key)
+            yield delete(BIND_REQUESTS, *key)
             return
         pod = self._store.find("pods", key[0], spec.get("podName", ""))
         try:
@@ -120,41 +119,38 @@ class Binder:
             yield from self._fail(key, request, pod, error.message)
         else:
             self._stop_waiting(key, request)
-            yield from self._succeed(key, request, pod)
+            yield from self._succeed(request, pod)
 
     def _bind(self, key: Key, request: Object, pod: Object) -> Steps:
         node = request["spec"].get("selectedNode", "")
         if self._store.find("nodes", "", node) is None:
             raise ApiError(404, "NotFound", f'Node "{node}" not found')
-        self._reservations.sync_node(node)
+        yield from self._reservations.sync_node(node)
         labels: dict[str, str] = {}
         for group in _groups_for(request):
             yield from self._reserve(key, node, group)
-            yield 1
+            yield unwritten("patch", "pods")
             labels[group_label(pod, group)] = group
         yield from self._bind_volumes(key, pod, node)
-        yield from allot_devices(self._store, pod, request)
-        # The annotation and the binding are two requests, written down as one.
-        yield 1
-        yield 1
+        yield from allot_devices(pod, request)
+        yield unwritten("patch", "pods")
         own = pod["metadata"]
         annotations = {RECEIVED_RESOURCE_TYPE: request["spec"].get("receivedResourceType", "")}
         metadata = {"name": own["name"], "uid": own["uid"], "annotations": annotations, "labels": labels}
         binding = {"metadata": metadata, "target": {"kind": "Node", "name": node}}
-        bind(self._store, own["namespace"], own["name"], binding)
+        yield Request("create", "pods/binding", bind, own["namespace"], own["name"], binding)
 
     def _reserve(self, key: Key, node: str, group: str) -> Steps:
         """Have a group's GPU held; waits until it is known which one it is."""
         pod = self._reservations.reservation_pod(group)
         if pod is None:
-            yield 1
-            pod = self._reservations.reservation_pod(group) or self._reservations.create(node, group)
+            pod = yield Request("create", "pods", self._reservations.create, node, group)
         if (pod["metadata"].get("annotations") or {}).get(GPU_INDEX):
             self._reservations.forget(group, key)
             return
         if self._is_too_late(key, "reservation", self._reservation_timeout):
             name = pod["metadata"]["name"]
-            self._reservations.release(pod)
+            yield self._reservations.release(pod)
             problem = f"failed waiting for GPU reservation pod to allocate: {RESERVATION}/{name}"
             raise ApiError(500, "InternalError", problem)
         self._reservations.expect(group, key)
@@ -164,11 +160,7 @@ class Binder:
         for claim in unbound_claims(self._store, pod):
             if with_selected_node(claim, node) is None:
                 continue
-            yield 1
-            own = claim["metadata"]
-            told = with_selected_node(self._store.get(VOLUME_CLAIMS, own["namespace"], own["name"]), node)
-            if told is not None:
-                self._store.update(VOLUME_CLAIMS, told)
+            yield Request("update", VOLUME_CLAIMS, _select_node, claim["metadata"], node)
         if not unbound_claims(self._store, pod):
             return
         if self._is_too_late(key, "volumes", self._volume_timeout):
@@ -197,12 +189,12 @@ class Binder:
 
     # -- how it went -------------------------------------------------------------------------------------------------
 
-    def _succeed(self, key: Key, request: Object, pod: Object) -> Steps:
+    def _succeed(self, request: Object, pod: Object) -> Steps:
         node = request["spec"].get("selectedNode", "")
-        yield from self._report(key, {"phase": "Succeeded"})
+        yield _report(request, {"phase": "Succeeded"})
         message = f"Pod bound successfully to node {node}"
         self._recorder.normal(pod, "Bound", message)
-        yield from self._note(pod, "True", "Bound", message)
+        yield self._note(pod, "True", "Bound", message)
 
     def _fail(self, key: Key, request: Object, pod: Object | None, why: str) -> Steps:
         attempts = (request.get("status") or {}).get("failedAttempts", 0)
@@ -211,7 +203,7 @@ class Binder:
         news: Object = {"phase": "Failed", "reason": why}
         if limit is not None and attempts < limit:
             news["failedAttempts"] = attempts + 1
-        yield from self._report(key, news)
+        yield _report(request, news)
         if limit is not None and attempts + 1 < limit:
             self._workers.add_after(key, (1 << attempts) * SECOND)
             return
@@ -219,31 +211,34 @@ class Binder:
             where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
             message = f"Failed to bind pod {where} to node {spec.get('selectedNode', '')}: {why}"
             self._recorder.warning(pod, "BindingError", message)
-            yield from self._note(pod, "False", "BindingError", message)
+            yield self._note(pod, "False", "BindingError", message)
 
-    def _report(self, key: Key, news: Object) -> Steps:
-        yield 1
-        request = self._store.find(BIND_REQUESTS, *key)
-        if request is not None:
-            self._store.patch_status(BIND_REQUESTS, *key, {**(request.get("status") or {}), **news})
-
-    def _note(self, pod: Object, status: str, reason: str, message: str) -> Steps:
+    def _note(self, pod: Object, status: str, reason: str, message: str) -> Request:
         """Give a pod the condition that says whether it was bound."""
-        yield 1
-        own = pod["metadata"]
-        current = self._store.find("pods", own["namespace"], own["name"])
-        if current is None or current["metadata"]["uid"] != own["uid"]:
-            return
-        condition = {
-            "type": "PodBound",
-            "status": status,
-            "lastProbeTime": None,
-            "lastTransitionTime": rfc3339(self._store.clock.now()),
-            "reason": reason,
-            "message": message,
-        }
-        conditions = with_condition(current["status"].get("conditions") or (), condition)
-        self._store.set_status("pods", current, {**current["status"], "conditions": conditions})
+
+        def noted(current: Object) -> Object:
+            condition = {
+                "type": "PodBound",
+                "status": status,
+                "lastProbeTime": None,
+                "lastTransitionTime": rfc3339(self._store.clock.now()),
+                "reason": reason,
+                "message": message,
+            }
+            conditions = with_condition(current["status"].get("conditions") or (), condition)
+            return {**current["status"], "conditions": conditions}
+
+        return update_status("pods", pod, noted)
+
+
+def _report(request: Object, news: Object) -> Request:
+    return update_status(BIND_REQUESTS, request, lambda current: {**(current.get("status") or {}), **news})
+
+
+def _select_node(store: Store, claim: Object, node: str) -> None:
+    told = with_selected_node(store.get(VOLUME_CLAIMS, claim["namespace"], claim["name"]), node)
+    if told is not None:
+        store.update(VOLUME_CLAIMS, told)
 
 
 def _groups_for(request: Object) -> list[str]:

@@ -6,11 +6,10 @@ claim gets the allocation that the bind request holds, and the pod is noted down
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
+from ghostfleet.controllers.requests import Request, Steps
 from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import ApiError
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 
 __all__ = ["VOLUME_CLAIMS", "allot_devices", "unbound_claims", "with_selected_node"]
 
@@ -19,7 +18,7 @@ _DEVICE_CLAIMS = "resourceclaims.resource.k8s.io"
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
 
 
-def unbound_claims(store: Store, pod: Object) -> list[Object]:
+def unbound_claims(store: Reader, pod: Object) -> list[Object]:
     """The volume claims of a pod that have no volume yet; those that are not there cannot be waited for."""
     own = pod["metadata"]
     unbound = []
@@ -46,18 +45,22 @@ def with_selected_node(claim: Object, node: str) -> Object | None:
     return {**claim, "metadata": {**claim["metadata"], "annotations": {**notes, _SELECTED_NODE: node}}}
 
 
-def allot_devices(store: Store, pod: Object, request: Object) -> Iterator[int]:
-    """Write the allocations of a bind request into the pod's device claims; yields before each request."""
+def allot_devices(pod: Object, request: Object) -> Steps:
+    """Write the allocations of a bind request into the pod's device claims."""
     for allotted in request["spec"].get("resourceClaimAllocations") or ():
-        place = (_DEVICE_CLAIMS, pod["metadata"]["namespace"], _claim_name(pod, allotted.get("name", "")))
+        name = _claim_name(pod, allotted.get("name", ""))
         if allotted.get("allocation") is None:
             raise _problem(f"empty status for claim {allotted.get('name', '')} in bind request for pod {_named(pod)}")
-        yield 1
-        status = dict(store.get(*place).get("status") or {})
-        status.setdefault("allocation", allotted["allocation"])
-        user = {"resource": "pods", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
-        users = status.get("reservedFor") or []
-        store.patch_status(*place, {**status, "reservedFor": users if user in users else [*users, user]})
+        yield Request("update", f"{_DEVICE_CLAIMS}/status", _allot, pod, name, allotted["allocation"])
+
+
+def _allot(store: Store, pod: Object, claim: str, allocation: Object) -> None:
+    place = (_DEVICE_CLAIMS, pod["metadata"]["namespace"], claim)
+    status = dict(store.get(*place).get("status") or {})
+    status.setdefault("allocation", allocation)
+    user = {"resource": "pods", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
+    users = status.get("reservedFor") or []
+    store.patch_status(*place, {**status, "reservedFor": users if user in users else [*users, user]})
 
 
 def _claim_name(pod: Object, name: str) -> str:

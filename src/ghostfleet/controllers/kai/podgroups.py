@@ -11,12 +11,13 @@ from typing import NamedTuple
 from ghostfleet.controllers.kai.constants import POD_GROUP_ANNOTATION, POD_GROUPS
 from ghostfleet.controllers.kai.resources import PodAmounts
 from ghostfleet.controllers.kai.tally import Amounts, Tally
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.requests import Steps, update_status
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.ratelimit import ItemExponentialBackoff
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 
 __all__ = ["PodGroupController", "is_preemptible", "priority_of"]
 
@@ -29,7 +30,7 @@ _USUAL_PRIORITY = 50
 Key = tuple[str, str]
 
 
-def is_preemptible(store: Store, pod_group: Object) -> bool:
+def is_preemptible(store: Reader, pod_group: Object) -> bool:
     """Whether a pod group may be made to go for another: as it says, else by its priority."""
     spec = pod_group.get("spec") or {}
     if spec.get("preemptibility"):
@@ -37,7 +38,7 @@ def is_preemptible(store: Store, pod_group: Object) -> bool:
     return priority_of(store, pod_group) < _NON_PREEMPTIBLE
 
 
-def priority_of(store: Store, pod_group: Object) -> int:
+def priority_of(store: Reader, pod_group: Object) -> int:
     """The priority of a pod group: of its class, else of the default one, else KAI's own."""
     spec = pod_group.get("spec") or {}
     found = store.find(_CLASSES, "", spec.get("priorityClassName", ""))
@@ -70,15 +71,15 @@ class PodGroupController:
     """Keeps the resources of all pod groups of one store."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
-        self._store = store
+        self._store: Reader = store
         self._amounts = PodAmounts(store)
         self._members: dict[str, _Member] = {}
         self._groups: dict[Key, _Group] = {}
         self._workers: Workers[Key] = Workers(
-            store.clock,
+            store,
             self._sync,
             count=profile.number("kai-pod-group-controller.workers"),
-            client=profile.limiter("kai-pod-group-controller"),
+            client=profile.api_client("kai-pod-group-controller"),
             # Published: pkg/podgroupcontroller/controllers/pod_group_controller.go.
             retry=ItemExponentialBackoff(SECOND, 60 * SECOND),
         )
@@ -133,10 +134,7 @@ class PodGroupController:
         pod_group = self._store.find(POD_GROUPS, *key)
         if pod_group is None or self._status(key, pod_group) == pod_group.get("status"):
             return
-        yield 1
-        pod_group = self._store.find(POD_GROUPS, *key)
-        if pod_group is not None:
-            self._store.patch_status(POD_GROUPS, *key, self._status(key, pod_group))
+        yield update_status(POD_GROUPS, pod_group, lambda current: self._status(key, current))
 
     def _status(self, key: Key, pod_group: Object) -> Object:
         before = pod_group.get("status") or {}

@@ -11,11 +11,12 @@ from collections.abc import Mapping
 
 from ghostfleet.controllers.kai.constants import POD_GROUPS, QUEUES
 from ghostfleet.controllers.kai.tally import Amounts, Tally
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.requests import Steps, update_status
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core import quantity
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 
 __all__ = ["QueueController"]
 
@@ -27,15 +28,15 @@ class QueueController:
     """Keeps the status of all queues of one store."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
-        self._store = store
+        self._store: Reader = store
         #: What a queue's own pod groups come to.
         self._sums: dict[str, tuple[Tally, ...]] = {}
         self._children: dict[str, set[str]] = {}
         self._workers: Workers[str] = Workers(
-            store.clock,
+            store,
             self._sync,
             count=profile.number("kai-queue-controller.workers"),
-            client=profile.limiter("kai-queue-controller"),
+            client=profile.api_client("kai-queue-controller"),
         )
         store.listen(POD_GROUPS, self._notice_group)
         store.listen(QUEUES, self._notice)
@@ -89,10 +90,7 @@ class QueueController:
         queue = self._store.find(QUEUES, "", name)
         if queue is None or self._status(queue) == (queue.get("status") or {}):
             return
-        yield 1
-        queue = self._store.find(QUEUES, "", name)
-        if queue is not None:
-            self._store.patch_status(QUEUES, "", name, self._status(queue))
+        yield update_status(QUEUES, queue, self._status)
 
     def _status(self, queue: Object) -> Object:
         name = queue["metadata"]["name"]

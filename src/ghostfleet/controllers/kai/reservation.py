@@ -12,12 +12,13 @@ import uuid
 from itertools import count
 
 from ghostfleet.api.admission import Admission
-from ghostfleet.api.defaults import apply_defaults, finish_create, prepare_for_create
+from ghostfleet.api.strategy import apply_defaults, finish_create, prepare_for_create
 from ghostfleet.controllers.kai.constants import GPU, GPU_FRACTIONS_NUM_DEVICES, GPU_GROUP, GPU_INDEX, RESERVATION
 from ghostfleet.controllers.pods import delete_pod
+from ghostfleet.controllers.requests import Request, Steps, delete
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.errors import not_found
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 from ghostfleet.core.timestamps import rfc3339
 
 __all__ = ["ReservationProgram", "Reservations", "group_label", "groups_of"]
@@ -45,7 +46,7 @@ def group_label(pod: Object, group: str) -> str:
 class Reservations:
     """The GPU groups of one store, and their reservation pods."""
 
-    def __init__(self, store: Store, admission: Admission) -> None:
+    def __init__(self, store: Reader, admission: Admission) -> None:
         self._store = store
         self._admission = admission
         #: Pods of each group, by namespace and name.
@@ -82,14 +83,17 @@ class Reservations:
         """The pod that holds a group's GPU."""
         return next((each for each in self._members(group) if each["metadata"]["namespace"] == RESERVATION), None)
 
-    def create(self, node: str, group: str) -> Object:
-        """Have a GPU of a node held for a group."""
-        if self._store.find("namespaces", "", RESERVATION) is None:
+    def create(self, store: Store, node: str, group: str) -> Object:
+        """Have a GPU of a node held for a group, unless one is by now."""
+        held = self.reservation_pod(group)
+        if held is not None:
+            return held
+        if store.find("namespaces", "", RESERVATION) is None:
             raise not_found("namespaces", RESERVATION)
-        name = self._store.generate_name("pods", RESERVATION, f"gpu-reservation-{node}-")
+        name = store.generate_name("pods", RESERVATION, f"gpu-reservation-{node}-")
         pod = prepare_for_create("pods", apply_defaults("pods", _reservation_pod(name, node, group)))
-        pod = finish_create("pods", self._admission.admit("pods", pod), now=rfc3339(self._store.clock.now()))
-        return self._store.create("pods", pod)
+        pod = finish_create("pods", self._admission.admit("pods", pod), now=rfc3339(store.clock.now()))
+        return store.create("pods", pod)
 
     def expect(self, group: str, request: Place) -> None:
         """A bind request waits for the device of a group."""
@@ -106,14 +110,14 @@ class Reservations:
         """The bind requests that wait for the device of a group."""
         return list(self._expected.get(group, ()))
 
-    def sync_node(self, node: str) -> None:
+    def sync_node(self, node: str) -> Steps:
         """`sync` for all groups on a node."""
         if self._pods:
             pods = list(self._store.having("pods", "node", node))
             for group in dict.fromkeys(group for pod in pods for group in groups_of(pod)):
-                self.sync(group)
+                yield from self.sync(group)
 
-    def sync(self, group: str) -> None:
+    def sync(self, group: str) -> Steps:
         """Let the reservation go when nobody needs it, and pods that run without one."""
         if group in self._expected:
             return
@@ -123,16 +127,14 @@ class Reservations:
         if not held:
             for pod in users:
                 if pod["status"]["phase"] == "Running":
-                    delete_pod(self._store, pod)
+                    yield Request("delete", "pods", delete_pod, pod)
         elif not users:
             for pod in held:
-                self.release(pod)
+                yield self.release(pod)
 
-    def release(self, pod: Object) -> None:
+    def release(self, pod: Object) -> Request:
         """Remove a reservation pod at once."""
-        metadata = pod["metadata"]
-        if self._store.find("pods", metadata["namespace"], metadata["name"]) is not None:
-            self._store.delete("pods", metadata["namespace"], metadata["name"])
+        return delete("pods", pod["metadata"]["namespace"], pod["metadata"]["name"])
 
 
 def _reservation_pod(name: str, node: str, group: str) -> Object:

@@ -7,7 +7,6 @@ that fails under a policy of restarting is deleted and made anew.
 
 from __future__ import annotations
 
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.following import Followed, Key
 from ghostfleet.controllers.kubeflow.definitions import PYTORCH_JOBS
@@ -22,13 +21,14 @@ from ghostfleet.controllers.kubeflow.replicas import (
     variables_of,
 )
 from ghostfleet.controllers.kubeflow.status import JobStatus, is_finished
-from ghostfleet.controllers.pods import delete_pod, owner_reference
+from ghostfleet.controllers.pods import PodCreator, delete_pod, owner_reference
+from ghostfleet.controllers.requests import Request, Steps, create
 from ghostfleet.controllers.routing import PodRoutes
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 from ghostfleet.core.timestamps import rfc3339
 
 __all__ = ["PyTorchJobController"]
@@ -42,13 +42,13 @@ class PyTorchJobController:
     """Runs the PyTorchJobs of one store."""
 
     def __init__(self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile) -> None:
-        client = profile.limiter("training-operator", "Training operator")
-        self._store = store
+        client = profile.api_client("training-operator", "Training operator")
+        self._store: Reader = store
         self._creator = creator
         self._reader = RoleReader(creator.templates)
         self._recorder = EventRecorder(store, CONTROLLER, profile, client)
         self._workers: Workers[Key] = Workers(
-            store.clock, self._sync, count=profile.number("pytorchjob.workers"), client=client
+            store, self._sync, count=profile.number("pytorchjob.workers"), client=client
         )
         self._jobs = Followed(
             store, routes, PYTORCH_JOBS, ("kubeflow.org/v1", "PyTorchJob"), self._record, self._workers.add
@@ -80,8 +80,7 @@ class PyTorchJobController:
             yield from self._run(job, record, status)
         changed = status.to_object()
         if changed is not None:
-            yield 1
-            self._jobs.report(job, changed)
+            yield self._jobs.report(job, changed)
         if status.has("Succeeded") or status.has("Failed"):
             self._workers.add(key)
 
@@ -115,29 +114,27 @@ class PyTorchJobController:
         for _, pod in record.failed_pods(role):
             yield from self._restart(job, role, pod, status)
         for pod in record.surplus(role):
-            yield 1
-            self._delete(job, pod)
+            yield Request("delete", "pods", self._delete, job, pod)
         missing = record.missing(role) if len(record.pods) != sum(each.size for each in record.roles) else []
         reference = [owner_reference(job)]
         for index in missing:
-            yield 1
-            self._create_pod(job, record, role, index, reference)
+            yield Request("create", "pods", self._create_pod, job, record, role, index, reference)
         if not record.served:
             for index in range(role.size):
                 name = role.pod_name(job["metadata"]["name"], index)
                 if self._store.find("services", job["metadata"]["namespace"], name) is None:
-                    yield 1
-                    self._store.create("services", service_of(job, role, index))
+                    yield create("services", service_of(job, role, index))
                     self._recorder.normal(job, "SuccessfulCreateService", f"Created service: {name}")
 
     def _create_pod(
-        self, job: Object, record: TrainingJobRecord, role: Role, index: int, reference: list[Object]
+        self, store: Store, job: Object, record: TrainingJobRecord, role: Role, index: int, reference: list[Object]
     ) -> None:
         name = job["metadata"]["name"]
         leads = role.type == record.roles[0].type and index == 0
         record.own_write = True
         try:
             pod = self._creator.create(
+                store,
                 job,
                 role.template,
                 reference=reference,
@@ -161,14 +158,13 @@ class PyTorchJobController:
             status.end()
             self._fail(job, status, f'job "{name}" is failing because "{role.type}" replica(s) failed.')
             return
-        yield 1
-        self._delete(job, pod)
+        yield Request("delete", "pods", self._delete, job, pod)
         message = f"job {name} is restarting because {role.type} replica(s) failed."
         self._recorder.warning(job, "PyTorchJobRestarting", message)
         status.put("Restarting", message)
 
-    def _delete(self, job: Object, pod: Object) -> None:
-        if delete_pod(self._store, pod):
+    def _delete(self, store: Store, job: Object, pod: Object) -> None:
+        if delete_pod(store, pod):
             self._recorder.normal(job, "SuccessfulDeletePod", f"Deleted pod: {pod['metadata']['name']}")
 
     def _judge(self, job: Object, record: TrainingJobRecord, status: JobStatus, tallies: dict[str, Tally]) -> None:
@@ -217,16 +213,14 @@ class PyTorchJobController:
         status.settle()
         changed = status.to_object()
         if changed is not None:
-            yield 1
-            self._jobs.report(job, changed)
+            yield self._jobs.report(job, changed)
         left = time_to_live(job, status, self._store.clock.now())
         if left is None:
             self._jobs.forget(job)
         elif left > 0:
             self._workers.add_after(record.key, left)
         else:
-            yield 1
-            self._jobs.delete(record)
+            yield self._jobs.delete(record)
 
 
 def _messages(job: Object, leader: Role) -> tuple[str, str]:

@@ -10,10 +10,10 @@ from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.kubeflow.records import TrainingJobRecord
 from ghostfleet.controllers.kubeflow.status import JobStatus
 from ghostfleet.controllers.pods import delete_pod, is_active
-from ghostfleet.controllers.workers import Steps
+from ghostfleet.controllers.requests import Request, Steps, delete
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader
 from ghostfleet.core.timestamps import parse_rfc3339
 
 __all__ = ["clean_up", "decide_limit", "time_to_deadline", "time_to_live"]
@@ -58,7 +58,7 @@ def time_to_live(job: Object, status: JobStatus, now: int) -> int | None:
     return parse_rfc3339(status.completion_time) + int(seconds) * SECOND - now
 
 
-def clean_up(store: Store, recorder: EventRecorder, job: Object, record: TrainingJobRecord, which: str) -> Steps:
+def clean_up(store: Reader, recorder: EventRecorder, job: Object, record: TrainingJobRecord, which: str) -> Steps:
     """Delete the job's pods, those that have not ended or all of them, and their services."""
     if which not in ("All", "Running"):
         return
@@ -66,10 +66,8 @@ def clean_up(store: Store, recorder: EventRecorder, job: Object, record: Trainin
         metadata = pod["metadata"]
         if which == "Running" and pod["status"].get("phase") not in ("Running", "Pending"):
             continue
-        yield 1
-        if delete_pod(store, pod):
+        if (yield Request("delete", "pods", delete_pod, pod)):
             recorder.normal(job, "SuccessfulDeletePod", f"Deleted pod: {metadata['name']}")
         if store.find("services", metadata["namespace"], metadata["name"]) is not None:
-            yield 1
-            store.delete("services", metadata["namespace"], metadata["name"])
+            yield delete("services", metadata["namespace"], metadata["name"])
             recorder.normal(job, "SuccessfulDeleteService", f"Deleted service: {metadata['name']}")

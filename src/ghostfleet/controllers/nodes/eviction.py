@@ -9,11 +9,12 @@ from __future__ import annotations
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.nodes.taints import no_execute, tolerated_for
 from ghostfleet.controllers.pods import condition_of, delete_pod, disrupted, is_terminal
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.requests import Request, Steps, update_status
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import Handle
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 from ghostfleet.core.subscription import Subscription
 from ghostfleet.core.timestamps import rfc3339
 
@@ -26,11 +27,11 @@ class TaintEviction:
     """Evicts pods from the tainted nodes of one store."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
-        client = profile.limiter("kube-controller-manager", "Taint eviction controller")
-        self._store = store
+        client = profile.api_client("kube-controller-manager", "Taint eviction controller")
+        self._store: Reader = store
         self._recorder = EventRecorder(store, "taint-eviction-controller", profile, client)
         self._workers: Workers[Key] = Workers(
-            store.clock, self._evict, count=profile.number("eviction.workers"), client=client
+            store, self._evict, count=profile.number("eviction.workers"), client=client
         )
         #: Pods that are to go: since when, and the timer.
         self._plans: dict[Key, tuple[int, Handle]] = {}
@@ -94,11 +95,10 @@ class TaintEviction:
         self._recorder.normal(pod, "TaintManagerEviction", f"Marking for deletion Pod {key[0]}/{key[1]}")
         condition = condition_of(pod, "DisruptionTarget")
         if not is_terminal(pod) and (condition is None or condition["status"] != "True"):
-            yield 1
-            pod = self._store.find("pods", *key) or pod
-            self._store.patch_status("pods", *key, self._disrupted(pod))
-        yield 1
-        delete_pod(self._store, pod)
+            marked = yield update_status("pods", pod, self._disrupted)
+            if marked is None:
+                return
+        yield Request("delete", "pods", delete_pod, pod)
 
     def _disrupted(self, pod: Object) -> Object:
         now, message = rfc3339(self._store.clock.now()), "Taint manager: deleting due to NoExecute taint"

@@ -15,11 +15,13 @@ from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.nodes.taints import NOT_READY, UNREACHABLE, change_taints
 from ghostfleet.controllers.nodes.zones import Zones
 from ghostfleet.controllers.pods import condition_of, with_condition
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.requests import Request, Steps, update_status
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import Handle
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
+from ghostfleet.core.subscription import Subscription
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.stages.leases import LEASES
 
@@ -56,8 +58,8 @@ class NodeLifecycle:
     """Watches the nodes of one store."""
 
     def __init__(self, store: Store, profile: Profile, beats: Callable[[Object], bool] = lambda _: False) -> None:
-        client = profile.limiter("kube-controller-manager", "Node lifecycle controller")
-        self._store = store
+        client = profile.api_client("kube-controller-manager", "Node lifecycle controller")
+        self._store: Reader = store
         self._clock = store.clock
         self._beats = beats
         self._period = profile.duration("node.monitor-period")
@@ -67,14 +69,17 @@ class NodeLifecycle:
         self._recorder = EventRecorder(store, "node-controller", profile, client)
         self._health: dict[str, _Health] = {}
         self._zones = Zones(store.clock, profile, self._drive_away)
-        self._workers: Workers[str] = Workers(store.clock, self._sync, client=client)
-        self._checks: Workers[str] = Workers(store.clock, self._check, client=client)
-        self._drives: Workers[str] = Workers(store.clock, self._taint, client=client)
+        self._workers: Workers[str] = Workers(store, self._sync, client=client)
+        self._checks: Workers[str] = Workers(store, self._check, client=client)
+        self._drives: Workers[str] = Workers(store, self._taint, client=client)
+        self._pods: Workers[tuple[str, str]] = Workers(store, self._mark, client=client)
+        #: Nodes that are not ready: only while there are some is it of interest who comes to them.
+        self._not_ready: set[str] = set()
+        self._subscription = Subscription(lambda: store.listen("pods", self._notice_pod, status=False))
         for node in store.list("nodes"):
             self._begin(node)
         store.listen("nodes", self._notice)
         store.listen(LEASES, self._notice_lease)
-        store.listen("pods", self._notice_pod, status=False)
 
     # -- taking note -------------------------------------------------------------------------------------------------
 
@@ -119,6 +124,11 @@ class NodeLifecycle:
         name = node["metadata"]["name"]
         ready = condition_of(node, "Ready")
         self._zones.note(node, ready is not None and ready["status"] == "True")
+        if ready is not None and ready["status"] != "True":
+            self._not_ready.add(name)
+        else:
+            self._not_ready.discard(name)
+        self._subscription.subscribe_if(self._not_ready)
         self._workers.add(name)
         self._checks.add_after(name, self._next_tick(self._clock.now()) - self._clock.now())
         self._wait(node)
@@ -130,6 +140,8 @@ class NodeLifecycle:
             health.timer.cancel()
         self._zones.dequeue(node)
         self._zones.forget(name)
+        self._not_ready.discard(name)
+        self._subscription.subscribe_if(self._not_ready)
         self._recorder.normal(node, "RemovingNode", f"Node {name} event: Removing Node {name} from Controller")
 
     def _notice_lease(self, change: Change) -> None:
@@ -146,11 +158,9 @@ class NodeLifecycle:
         if new is None or (old is not None and old["spec"] is new["spec"]):
             return
         name = new["spec"].get("nodeName")
-        if name and (old is None or old["spec"].get("nodeName") != name):
-            node = self._store.find("nodes", "", name)
-            ready = condition_of(node, "Ready") if node is not None else None
-            if ready is not None and ready["status"] != "True" and _is_ready(new):
-                self._clock.call_soon(self._mark_pod, change.namespace, change.name)
+        came = old is None or old["spec"].get("nodeName") != name
+        if came and name in self._not_ready and _is_ready(new):
+            self._pods.add((change.namespace, change.name))
 
     # -- signs of life -----------------------------------------------------------------------------------------------
 
@@ -203,17 +213,17 @@ class NodeLifecycle:
             return
         ready = condition_of(node, "Ready")
         if self._is_silent(node) and (ready is None or ready["status"] != "Unknown"):
-            yield 1
-            node = self._give_up(name)
+            node = yield update_status("nodes", node, self._unknown)
+            if node is None:
+                return
             if ready is not None and ready["status"] == "True":
                 self._recorder.normal(node, "NodeNotReady", f"Node {name} status is now: NodeNotReady")
                 for pod in list(self._store.having("pods", "node", name)):
                     if _is_ready(pod):
-                        yield 1
-                        if not self._is_unknown(name):
-                            # It came back while this waited for its turn.
+                        place = (pod["metadata"]["namespace"], pod["metadata"]["name"])
+                        if not (yield Request("update", "pods/status", self._mark_if_unknown, name, *place)):
+                            # The node came back while this waited for its turn.
                             break
-                        self._mark_pod(pod["metadata"]["namespace"], pod["metadata"]["name"])
         was_down, is_down = self._zones.assess()
         if is_down and not was_down:
             # Nobody can see any node: the fault is hardly theirs.
@@ -235,8 +245,7 @@ class NodeLifecycle:
         wrong, right = (UNREACHABLE, NOT_READY) if ready["status"] == "False" else (NOT_READY, UNREACHABLE)
         taints = {taint["key"] for taint in node["spec"].get("taints") or () if taint.get("effect") == "NoExecute"}
         if wrong in taints:
-            yield 1
-            self._swap(name, right, wrong)
+            yield Request("patch", "nodes", self._swap, name, right, wrong)
         elif right not in taints and not self._zones.all_down:
             self._zones.enqueue(node)
 
@@ -252,8 +261,8 @@ class NodeLifecycle:
         self._zones.dequeue(node)
         taints = [taint["key"] for taint in node["spec"].get("taints") or () if taint.get("effect") == "NoExecute"]
         if NOT_READY in taints or UNREACHABLE in taints:
-            yield 1
-            change_taints(self._store, name, (), ((NOT_READY, "NoExecute"), (UNREACHABLE, "NoExecute")))
+            gone = ((NOT_READY, "NoExecute"), (UNREACHABLE, "NoExecute"))
+            yield Request("patch", "nodes", change_taints, name, (), gone)
 
     def _drive_away(self, name: str) -> None:
         self._drives.add(name)
@@ -263,17 +272,15 @@ class NodeLifecycle:
         node = self._store.find("nodes", "", name)
         ready = condition_of(node, "Ready") if node is not None else None
         if ready is not None and ready["status"] != "True":
-            yield 1
             pair = (NOT_READY, UNREACHABLE) if ready["status"] == "False" else (UNREACHABLE, NOT_READY)
-            self._swap(name, *pair)
+            yield Request("patch", "nodes", self._swap, name, *pair)
 
-    def _swap(self, name: str, right: str, wrong: str) -> None:
+    def _swap(self, store: Store, name: str, right: str, wrong: str) -> None:
         taint = {"key": right, "effect": "NoExecute", "timeAdded": rfc3339(self._clock.now())}
-        change_taints(self._store, name, [taint], [(wrong, "NoExecute")])
+        change_taints(store, name, [taint], [(wrong, "NoExecute")])
 
-    def _give_up(self, name: str) -> Object:
-        """Set the conditions of a silent node to Unknown."""
-        node = self._store.get("nodes", "", name)
+    def _unknown(self, node: Object) -> Object:
+        """The status of a silent node: its conditions are Unknown."""
         now = rfc3339(self._clock.now())
         conditions = list((node.get("status") or {}).get("conditions") or ())
         for kind in _WATCHED:
@@ -292,16 +299,26 @@ class NodeLifecycle:
                 stopped = {"reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}
                 lost = {**before, "status": "Unknown", "lastTransitionTime": now, **stopped}
                 conditions = with_condition(conditions, lost)
-        return self._store.patch_status("nodes", "", name, {**(node.get("status") or {}), "conditions": conditions})
+        return {**(node.get("status") or {}), "conditions": conditions}
 
-    def _mark_pod(self, namespace: str, name: str) -> None:
-        pod = self._store.find("pods", namespace, name)
+    def _mark(self, key: tuple[str, str]) -> Steps:
+        """A pod came to a node that is not ready."""
+        yield Request("update", "pods/status", self._mark_pod, *key)
+
+    def _mark_if_unknown(self, store: Store, node: str, namespace: str, name: str) -> bool:
+        unknown = self._is_unknown(node)
+        if unknown:
+            self._mark_pod(store, namespace, name)
+        return unknown
+
+    def _mark_pod(self, store: Store, namespace: str, name: str) -> None:
+        pod = store.find("pods", namespace, name)
         ready = condition_of(pod, "Ready") if pod is not None else None
         if pod is None or ready is None or ready["status"] == "False":
             return
         lost = {**ready, "status": "False", "lastTransitionTime": rfc3339(self._clock.now())}
         conditions = with_condition(pod["status"]["conditions"], lost)
-        self._store.patch_status("pods", namespace, name, {**pod["status"], "conditions": conditions})
+        store.patch_status("pods", namespace, name, {**pod["status"], "conditions": conditions})
         self._recorder.warning(pod, "NodeNotReady", "Node is not ready")
 
     def _sync(self, name: str) -> Steps:
@@ -322,17 +339,23 @@ class NodeLifecycle:
             if taint.get("effect") == "NoSchedule" and taint["key"] in _OWN_TAINTS
         }
         if wanted != present:
-            yield 1
-            now = rfc3339(self._clock.now())
-            added = [{"key": key, "effect": "NoSchedule", "timeAdded": now} for key in sorted(wanted - present)]
-            change_taints(self._store, name, added, [(key, "NoSchedule") for key in present - wanted])
+            yield Request("patch", "nodes", self._change, name, wanted - present, present - wanted)
         labels = node["metadata"].get("labels") or {}
         kept = {old: labels[key] for key, old in _LABELS if key in labels and labels.get(old) != labels[key]}
         if kept:
-            yield 1
-            current = self._store.get("nodes", "", name)
-            metadata = {**current["metadata"], "labels": {**(current["metadata"].get("labels") or {}), **kept}}
-            self._store.update("nodes", {**current, "metadata": metadata})
+            yield Request("patch", "nodes", _label, name, kept)
+
+    def _change(self, store: Store, name: str, missing: set[str], surplus: set[str]) -> None:
+        """Give a node NoSchedule taints, and take others from it."""
+        now = rfc3339(self._clock.now())
+        added = [{"key": key, "effect": "NoSchedule", "timeAdded": now} for key in sorted(missing)]
+        change_taints(store, name, added, [(key, "NoSchedule") for key in surplus])
+
+
+def _label(store: Store, name: str, labels: dict[str, str]) -> None:
+    current = store.get("nodes", "", name)
+    metadata = {**current["metadata"], "labels": {**(current["metadata"].get("labels") or {}), **labels}}
+    store.update("nodes", {**current, "metadata": metadata})
 
 
 def _is_ready(pod: Object) -> bool:

@@ -26,11 +26,12 @@ from ghostfleet.api.podclaims import (
 )
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.pods import is_terminal
+from ghostfleet.controllers.requests import Request, Steps, delete, update_status
 from ghostfleet.controllers.resourceclaims.templates import POD_CLAIM, claim_from, name_prefix
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 from ghostfleet.core.subscription import Subscription
 
 __all__ = ["ResourceClaimController"]
@@ -44,11 +45,11 @@ class ResourceClaimController:
     """Looks after the claims of one store."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
-        client = profile.limiter("kube-controller-manager")
-        self._store = store
+        client = profile.api_client("kube-controller-manager")
+        self._store: Reader = store
         self._recorder = EventRecorder(store, "resource_claim", profile, client)
         count = profile.number("resource-claim.workers")
-        self._workers: Workers[Key] = Workers(store.clock, self._sync, count=count, client=client)
+        self._workers: Workers[Key] = Workers(store, self._sync, count=count, client=client)
         #: Pods that wait for a template, or on a node for a claim to be allocated.
         self._awaiting: dict[tuple[str, Place], dict[Place, None]] = {}
         #: Only while there are claims is it of interest that a pod has ended.
@@ -132,17 +133,12 @@ class ResourceClaimController:
                     self._wait(pod, TEMPLATES, template_name)
                     self._tell_missing(pod, each["name"], template_name)
                     return
-                yield 1
-                prefix = name_prefix(name, each["name"])
-                full = self._store.generate_name(CLAIMS, namespace, prefix)
-                claim = self._store.add(CLAIMS, claim_from(template, pod, each["name"], full, prefix))
+                claim = yield Request("create", CLAIMS, _create, template, pod, each["name"])
             made[each["name"]] = claim["metadata"]["name"]
         if made:
-            yield 1
-            pod = self._store.find("pods", namespace, name)
+            pod = yield update_status("pods", pod, lambda current: _with_claims(current["status"], made))
             if pod is None:
                 return
-            pod = self._store.set_status("pods", pod, _with_claims(pod["status"], made))
         if pod["spec"].get("nodeName"):
             yield from self._reserve(pod)
 
@@ -175,11 +171,7 @@ class ResourceClaimController:
             if claim is None or allocation_of(claim) is None:
                 self._wait(pod, CLAIMS, name)
             elif not is_reserved_for(claim, pod) and len(consumers_of(claim)) < MOST_CONSUMERS:
-                yield 1
-                current = self._store.find(CLAIMS, pod["metadata"]["namespace"], name)
-                if current is not None and not is_reserved_for(current, pod):
-                    reserved = [*consumers_of(current), consumer(pod)]
-                    self._store.set_status(CLAIMS, current, {**current["status"], "reservedFor": reserved})
+                yield update_status(CLAIMS, claim, lambda current: _reserved(current, pod))
 
     # -- claims ------------------------------------------------------------------------------------------------------
 
@@ -191,19 +183,14 @@ class ResourceClaimController:
         left = [each for each in before if self._is_needed(namespace, each)]
         protected = FINALIZER in (claim["metadata"].get("finalizers") or ())
         if len(left) < len(before) or (protected and not left and "deletionTimestamp" in claim["metadata"]):
-            yield 1
-            current = self._store.find(CLAIMS, namespace, name)
-            if current is not claim:
+            claim = yield Request("update", f"{CLAIMS}/status", _free, claim, left)
+            if claim is None:
                 # Something happened to it in the meantime, and it will be looked at again.
                 return
-            claim = self._free(claim, left)
             if protected and allocation_of(claim) is None:
-                yield 1
-                self._take_finalizer(namespace, name)
+                yield Request("update", CLAIMS, _take_finalizer, namespace, name)
         if not left and self._is_abandoned(claim):
-            yield 1
-            if self._store.find(CLAIMS, namespace, name) is not None:
-                self._store.delete(CLAIMS, namespace, name)
+            yield delete(CLAIMS, namespace, name)
 
     def _is_needed(self, namespace: str, reference: Object) -> bool:
         """Whether a consumer is still there; all that are not pods are."""
@@ -211,20 +198,6 @@ class ResourceClaimController:
             return True
         pod = self._store.find("pods", namespace, reference["name"])
         return pod is not None and pod["metadata"]["uid"] == reference["uid"] and not _is_done(pod)
-
-    def _free(self, claim: Object, left: list[Object]) -> Object:
-        """The claim with the consumers that are left; without any, it gives its devices back."""
-        gone = {"reservedFor"} if left else {"reservedFor", "allocation", "devices"}
-        status = {key: value for key, value in claim["status"].items() if key not in gone}
-        if left:
-            status["reservedFor"] = left
-        return self._store.set_status(CLAIMS, claim, status) if status != claim["status"] else claim
-
-    def _take_finalizer(self, namespace: str, name: str) -> None:
-        claim = self._store.find(CLAIMS, namespace, name)
-        if claim is None or allocation_of(claim) is not None:
-            return
-        self._store.update(CLAIMS, unprotected(claim))
 
     def _is_abandoned(self, claim: Object) -> bool:
         """Whether a claim was made for a pod that is not going to run."""
@@ -236,6 +209,36 @@ class ResourceClaimController:
                 pod = self._store.find("pods", metadata["namespace"], owner["name"])
                 return pod is not None and (pod["metadata"]["uid"] != owner["uid"] or _is_done(pod))
         return False
+
+
+def _create(store: Store, template: Object, pod: Object, pod_claim: str) -> Object:
+    prefix = name_prefix(pod["metadata"]["name"], pod_claim)
+    name = store.generate_name(CLAIMS, pod["metadata"]["namespace"], prefix)
+    return store.add(CLAIMS, claim_from(template, pod, pod_claim, name, prefix))
+
+
+def _reserved(claim: Object, pod: Object) -> Object:
+    """The status of a claim with a pod among its consumers."""
+    status: Object = claim["status"]
+    return status if is_reserved_for(claim, pod) else {**status, "reservedFor": [*consumers_of(claim), consumer(pod)]}
+
+
+def _free(store: Store, claim: Object, left: list[Object]) -> Object | None:
+    """The claim with the consumers that are left, without any of its devices if there are none; None if it changed."""
+    if not store.is_current(CLAIMS, *_place(claim), claim):
+        return None
+    gone = {"reservedFor"} if left else {"reservedFor", "allocation", "devices"}
+    status = {key: value for key, value in claim["status"].items() if key not in gone}
+    if left:
+        status["reservedFor"] = left
+    return store.set_status(CLAIMS, claim, status) if status != claim["status"] else claim
+
+
+def _take_finalizer(store: Store, namespace: str, name: str) -> None:
+    claim = store.find(CLAIMS, namespace, name)
+    if claim is None or allocation_of(claim) is not None:
+        return
+    store.update(CLAIMS, unprotected(claim))
 
 
 def _place(obj: Object) -> Place:

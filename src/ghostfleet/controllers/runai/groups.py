@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ghostfleet.controllers.kubeflow import PYTORCH_JOBS
 from ghostfleet.controllers.pods import controller_of, owner_reference
+from ghostfleet.controllers.requests import Request, Steps, create
 from ghostfleet.controllers.runai.children import (
     GROUP_NAME,
     PRIORITY_CLASS,
@@ -18,10 +19,10 @@ from ghostfleet.controllers.runai.children import (
     project_of,
 )
 from ghostfleet.controllers.runai.definitions import POD_GROUPS, RUNAI_JOBS
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 from ghostfleet.core.subscription import Subscription
 
 __all__ = ["PodGrouper"]
@@ -35,12 +36,12 @@ class PodGrouper:
     """Groups the pods of one store."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
-        self._store = store
+        self._store: Reader = store
         self._workers: Workers[Key] = Workers(
-            store.clock,
+            store,
             self._sync,
             count=profile.number("pod-grouper.workers"),
-            client=profile.limiter("runai-pod-grouper", "Pod grouper"),
+            client=profile.api_client("runai-pod-grouper", "Pod grouper"),
         )
         self._subscription = Subscription(lambda: store.listen("pods", self._notice, status=False))
         for resource in _JOBS.values():
@@ -78,16 +79,17 @@ class PodGrouper:
             return
         name = group_name(job)
         if self._store.find(POD_GROUPS, key[0], name) is None:
-            yield 1
-            self._store.create(POD_GROUPS, _group(name, job))
+            yield create(POD_GROUPS, _group(name, job))
         pod = self._store.find("pods", *key)
-        if pod is None or (pod["metadata"].get("annotations") or {}).get(GROUP_NAME) == name:
-            return
-        yield 1
-        pod = self._store.find("pods", *key)
-        if pod is not None:
-            notes = {**(pod["metadata"].get("annotations") or {}), GROUP_NAME: name}
-            self._store.update("pods", {**pod, "metadata": {**pod["metadata"], "annotations": notes}})
+        if pod is not None and (pod["metadata"].get("annotations") or {}).get(GROUP_NAME) != name:
+            yield Request("patch", "pods", _annotate, key, name)
+
+
+def _annotate(store: Store, key: Key, group: str) -> None:
+    pod = store.find("pods", *key)
+    if pod is not None:
+        notes = {**(pod["metadata"].get("annotations") or {}), GROUP_NAME: group}
+        store.update("pods", {**pod, "metadata": {**pod["metadata"], "annotations": notes}})
 
 
 def _group(name: str, job: Object) -> Object:

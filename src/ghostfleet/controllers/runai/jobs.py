@@ -6,21 +6,21 @@ waits, as with a Job of Kubernetes, until the job has failed more often than its
 
 from __future__ import annotations
 
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.following import Followed, Key
-from ghostfleet.controllers.jobs.backoff import remaining
-from ghostfleet.controllers.pods import delete_pod
+from ghostfleet.controllers.jobs.records import remaining
+from ghostfleet.controllers.pods import PodCreator, removal
+from ghostfleet.controllers.requests import Request, Steps
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.runai.children import GROUP_NAME, JOB_NAME, RELEASE, group_name
 from ghostfleet.controllers.runai.definitions import RUNAI_JOBS
 from ghostfleet.controllers.runai.records import RunaiJobRecord
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 from ghostfleet.core.timestamps import parse_rfc3339, rfc3339
 
 __all__ = ["RunaiJobController"]
@@ -32,15 +32,15 @@ class RunaiJobController:
     """Runs the RunaiJobs of one store."""
 
     def __init__(self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile) -> None:
-        client = profile.limiter("runai-job-controller", "RunaiJob controller")
-        self._store = store
+        client = profile.api_client("runai-job-controller", "RunaiJob controller")
+        self._store: Reader = store
         self._creator = creator
         self._templates = creator.templates
         self._recorder = EventRecorder(store, "runaijob-controller", profile, client)
         self._backoff = profile.duration("runaijob.pod-failure-backoff")
         self._longest_backoff = profile.duration("runaijob.pod-failure-backoff-limit")
         self._workers: Workers[Key] = Workers(
-            store.clock, self._sync, count=profile.number("runaijob.workers"), client=client
+            store, self._sync, count=profile.number("runaijob.workers"), client=client
         )
         self._jobs = Followed(
             store,
@@ -83,10 +83,9 @@ class RunaiJobController:
             self._workers.add_after(record.key, wait)
             return
         for index in indexes:
-            yield 1
-            self._create(job, record, index)
+            yield Request("create", "pods", self._create, job, record, index)
 
-    def _create(self, job: Object, record: RunaiJobRecord, index: int) -> None:
+    def _create(self, store: Store, job: Object, record: RunaiJobRecord, index: int) -> None:
         name = job["metadata"]["name"]
         record.own_write = True
         try:
@@ -94,6 +93,7 @@ class RunaiJobController:
             given = template.get("metadata", {}).get("labels") or {}
             labels = {label: name for label in (RELEASE, JOB_NAME) if label not in given}
             self._creator.create(
+                store,
                 job,
                 template,
                 name=f"{name}-{index}-{record.next_try(index)}",
@@ -110,9 +110,7 @@ class RunaiJobController:
         for name in record.active_pods():
             pod = self._store.find("pods", record.key[0], name)
             if pod is not None:
-                yield 1
-                if delete_pod(self._store, pod):
-                    self._recorder.normal(job, "SuccessfulDelete", f"Deleted pod: {name}")
+                yield removal(job, pod, self._recorder)
 
     def _report(
         self, job: Object, record: RunaiJobRecord, phase: str, condition: tuple[str, str, str] | None = None
@@ -129,8 +127,7 @@ class RunaiJobController:
             status |= {"completionTime": now, "conditions": [ended]}
         if status == before:
             return
-        yield 1
-        if self._jobs.report(job, status) and condition is not None:
+        if (yield self._jobs.report(job, status)) is not None and condition is not None:
             if "ttlSecondsAfterFinished" in job["spec"]:
                 self._workers.add(record.key)
             else:
@@ -145,5 +142,4 @@ class RunaiJobController:
         if left > 0:
             self._workers.add_after(record.key, left)
             return
-        yield 1
-        self._jobs.delete(record)
+        yield self._jobs.delete(record)

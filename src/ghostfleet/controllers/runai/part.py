@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ghostfleet.controllers.creation import PodCreator
+from ghostfleet.controllers.pods import PodCreator
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.runai.groups import PodGrouper
 from ghostfleet.controllers.runai.jobs import RunaiJobController

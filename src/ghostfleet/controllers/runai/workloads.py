@@ -9,24 +9,25 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ghostfleet.api.podtemplates import PodTemplates
 from ghostfleet.api.quotas import charge_quotas
+from ghostfleet.api.templatecache import PodTemplates
 from ghostfleet.controllers.definitions import DEFINITIONS
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.kubeflow import PYTORCH_JOBS
 from ghostfleet.controllers.pods import controller_of
 from ghostfleet.controllers.repairing import is_overwritten
+from ghostfleet.controllers.requests import Request, Steps, delete, update_status
 from ghostfleet.controllers.runai.children import claim_of, name_of, pytorch_job_of, runai_job_of
 from ghostfleet.controllers.runai.definitions import DISTRIBUTED, INTERACTIVE, RUNAI_JOBS, TRAINING, WORKLOADS
 from ghostfleet.controllers.runai.templatecache import TemplateCache, WorkloadTemplate
 from ghostfleet.controllers.runai.values import FieldProblem, flag
 from ghostfleet.controllers.volumes.controller import CLAIMS
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
-from ghostfleet.core.errors import ApiError, already_exists, not_found
+from ghostfleet.core.errors import ApiError, not_found
 from ghostfleet.core.names import is_dns1123_label
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 from ghostfleet.core.timestamps import parse_rfc3339, rfc3339
 
 __all__ = ["WorkloadController"]
@@ -60,15 +61,15 @@ class WorkloadController:
     """Turns the workloads of one store into jobs."""
 
     def __init__(self, store: Store, templates: PodTemplates, profile: Profile) -> None:
-        client = profile.limiter("runai-workload-controller", "Run:ai workload controller")
-        self._store = store
+        client = profile.api_client("runai-workload-controller", "Run:ai workload controller")
+        self._store: Reader = store
         self._recorder = EventRecorder(store, "workload-controller", profile, client)
         self._template_caches = {
             resource: TemplateCache("pytorch" if resource == DISTRIBUTED else "main", templates)
             for resource in WORKLOADS
         }
         self._workers: Workers[Key] = Workers(
-            store.clock, self._sync, count=profile.number("runai-workload.workers"), client=client
+            store, self._sync, count=profile.number("runai-workload.workers"), client=client
         )
         for resource in WORKLOADS:
             for each in store.list(resource):
@@ -119,8 +120,7 @@ class WorkloadController:
             return
         if not flag(workload["spec"], "active", default=True):
             if job is not None:
-                yield 1
-                self._store.delete(resource, key.namespace, job["metadata"]["name"])
+                yield delete(resource, key.namespace, job["metadata"]["name"])
             yield from self._report(key, workload, "Stopped")
         elif (workload.get("status") or {}).get("phase") not in _ENDED:
             yield from self._create(key, workload, workload_template, resource)
@@ -143,20 +143,12 @@ class WorkloadController:
             for claim_template in workload_template.claims:
                 name = claim_template.claim_name(name_of(workload))
                 if not claim_template.existing and self._store.find(CLAIMS, key.namespace, name) is None:
-                    yield 1
-                    claim = claim_of(workload, claim_template)
-                    charge_quotas(self._store, CLAIMS, claim)
-                    self._store.create(CLAIMS, claim)
-            yield 1
+                    yield Request("create", CLAIMS, _create_claim, claim_of(workload, claim_template))
             if resource == PYTORCH_JOBS:
-                if self._store.find(DEFINITIONS, "", PYTORCH_JOBS) is None:
-                    raise not_found(DEFINITIONS, PYTORCH_JOBS)
                 job = pytorch_job_of(workload, workload_template)
             else:
                 job = runai_job_of(workload, workload_template, interactive=key.resource == INTERACTIVE)
-            if self._store.find(resource, key.namespace, job["metadata"]["name"]) is not None:
-                raise already_exists(resource, job["metadata"]["name"])
-            self._store.create(resource, job)
+            yield Request("create", resource, _create_job, resource, job)
         except ApiError as error:
             self._recorder.warning(workload, "FailedCreate", f"Error creating: {error.message}")
             raise
@@ -167,11 +159,14 @@ class WorkloadController:
         before = workload.get("status") or {}
         if before.get("phase") == phase and before.get("message", "") == message:
             return
-        yield 1
-        current = self._store.find(*key)
-        if current is None or current["metadata"]["uid"] != workload["metadata"]["uid"]:
-            return
-        status = {field: value for field, value in (current.get("status") or {}).items() if field != "message"}
+
+        def status_of(current: Object) -> Object:
+            return self._status(current, phase, message)
+
+        yield update_status(key.resource, workload, status_of)
+
+    def _status(self, workload: Object, phase: str, message: str) -> Object:
+        status = {field: value for field, value in (workload.get("status") or {}).items() if field != "message"}
         status["phase"] = phase
         if message:
             status["message"] = message
@@ -183,7 +178,7 @@ class WorkloadController:
             status.setdefault("completionTime", now)
         else:
             status.pop("completionTime", None)
-        self._store.patch_status(*key, status)
+        return status
 
     def _expire(self, key: Key) -> Steps:
         """Remove a workload that has ended and been kept long enough."""
@@ -198,9 +193,18 @@ class WorkloadController:
         if left > 0:
             self._workers.add_after(key, left)
             return
-        yield 1
-        if self._store.find(*key) is not None:
-            self._store.delete(*key)
+        yield delete(*key)
+
+
+def _create_claim(store: Store, claim: Object) -> None:
+    charge_quotas(store, CLAIMS, claim)
+    store.create(CLAIMS, claim)
+
+
+def _create_job(store: Store, resource: str, job: Object) -> None:
+    if resource == PYTORCH_JOBS and store.find(DEFINITIONS, "", PYTORCH_JOBS) is None:
+        raise not_found(DEFINITIONS, PYTORCH_JOBS)
+    store.create(resource, job)
 
 
 def _phase(job: Object) -> str:

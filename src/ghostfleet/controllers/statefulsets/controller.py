@@ -9,12 +9,13 @@ current.
 from __future__ import annotations
 
 from collections.abc import Generator
+from typing import Any
 
-from ghostfleet.controllers.creation import PodCreator
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.membership import Memberships
-from ghostfleet.controllers.pods import delete_pod, is_terminal, owner_reference, ready_since
+from ghostfleet.controllers.pods import PodCreator, delete_pod, is_terminal, owner_reference, ready_since
 from ghostfleet.controllers.repairing import wake_when_overwritten
+from ghostfleet.controllers.requests import Request, Step, Steps, update_status
 from ghostfleet.controllers.revisions import current_revision, revision_template, revisions_of, trim_history
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.statefulsets.replicas import (
@@ -27,20 +28,20 @@ from ghostfleet.controllers.statefulsets.replicas import (
     ordinals,
     revision_name,
 )
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.selectors import LabelSelector, selector_from_object
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 
 __all__ = ["STATEFULSETS", "StatefulSetController"]
 
 STATEFULSETS = "statefulsets.apps"
 
 Key = tuple[str, str]
-_Found = Generator[int, None, bool]
+_Found = Generator[Step, Any, bool]
 
 
 def _selector(owner: Object) -> LabelSelector:
@@ -51,12 +52,12 @@ class StatefulSetController:
     """Keeps the StatefulSets of one store."""
 
     def __init__(self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile) -> None:
-        client = profile.limiter("kube-controller-manager", "StatefulSet controller")
-        self._store = store
+        client = profile.api_client("kube-controller-manager", "StatefulSet controller")
+        self._store: Reader = store
         self._creator = creator
         self._recorder = EventRecorder(store, "statefulset-controller", profile, client)
         self._workers: Workers[Key] = Workers(
-            store.clock, self._sync, count=profile.number("statefulset.workers"), client=client
+            store, self._sync, count=profile.number("statefulset.workers"), client=client
         )
         self._memberships = Memberships(
             store, routes, "apps/v1", "StatefulSet", STATEFULSETS, _selector, self._workers.add
@@ -82,7 +83,7 @@ class StatefulSetController:
             return
         yield from self._memberships.settle_claims(owner)
         revisions = revisions_of(self._store, owner)
-        update = yield from current_revision(self._store, owner, revisions)
+        update = yield from current_revision(owner, revisions)
         named = (owner.get("status") or {}).get("currentRevision")
         current = next((each for each in revisions if each["metadata"]["name"] == named), update)
         failure: ApiError | None = None
@@ -141,18 +142,20 @@ class StatefulSetController:
         kept = (owner.get("status") or {}).get("currentReplicas", 0) if rolling is None else rolling.get("partition", 0)
         old = strategy.get("type") == "RollingUpdate" and ordinal < start + kept
         revision = current if old else update
-        name = f"{owner['metadata']['name']}-{ordinal}"
         yield from self._claims(owner, ordinal)
-        yield 1
+        yield Request("create", "pods", self._create_pod, owner, ordinal, revision)
+
+    def _create_pod(self, store: Store, owner: Object, ordinal: int, revision: Object) -> None:
+        own = owner["metadata"]["name"]
+        what = f"Create Pod {own}-{ordinal} in StatefulSet {own}"
+        template = revision_template(revision)
         try:
-            pod = create_replica(
-                self._creator, owner, ordinal, revision_template(revision), revision["metadata"]["name"]
-            )
+            pod = create_replica(store, self._creator, owner, ordinal, template, revision["metadata"]["name"])
         except ApiError as error:
-            self._tell(owner, f"Create Pod {name} in StatefulSet {owner['metadata']['name']}", error)
+            self._tell(owner, what, error)
             raise
         if pod is not None:
-            self._tell(owner, f"Create Pod {name} in StatefulSet {owner['metadata']['name']}")
+            self._tell(owner, what)
 
     def _claims(self, owner: Object, ordinal: int) -> Steps:
         namespace, name = owner["metadata"]["namespace"], owner["metadata"]["name"]
@@ -160,8 +163,7 @@ class StatefulSetController:
             claim for _, claim in claim_names(owner, ordinal) if self._store.find(CLAIMS, namespace, claim) is None
         ]
         if missing:
-            yield 1
-            for claim in create_claims(self._store, owner, ordinal):
+            for claim in (yield Request("create", CLAIMS, create_claims, owner, ordinal)):
                 message = f"Create Claim {claim} Pod {name}-{ordinal} in StatefulSet {name} success"
                 self._recorder.normal(owner, "SuccessfulCreate", message)
 
@@ -196,10 +198,9 @@ class StatefulSetController:
         for _, name in claim_names(owner, ordinal):
             claim = self._store.find(CLAIMS, owner["metadata"]["namespace"], name)
             if claim is not None:
-                yield 1
                 reference = {**owner_reference(pod), "controller": False}
                 metadata = {**claim["metadata"], "ownerReferences": [reference]}
-                self._store.update(CLAIMS, {**claim, "metadata": metadata})
+                yield Request("update", CLAIMS, Store.update, CLAIMS, {**claim, "metadata": metadata})
 
     def _update(self, owner: Object, update: Object) -> Steps:
         rolling = owner["spec"]["updateStrategy"].get("rollingUpdate") or {}
@@ -218,8 +219,7 @@ class StatefulSetController:
                 return
 
     def _delete(self, owner: Object, pod: Object) -> Steps:
-        yield 1
-        if delete_pod(self._store, pod):
+        if (yield Request("delete", "pods", delete_pod, pod)):
             self._tell(owner, f"Delete Pod {pod['metadata']['name']} in StatefulSet {owner['metadata']['name']}")
 
     def _tell(self, owner: Object, what: str, error: ApiError | None = None) -> None:
@@ -242,13 +242,9 @@ class StatefulSetController:
                 self._workers.add_after(key, wait)
 
     def _write_status(self, owner: Object, status: Object) -> Steps:
-        place = owner["metadata"]
-        found = self._store.find(STATEFULSETS, place["namespace"], place["name"])
-        if found is None or found["metadata"]["uid"] != place["uid"] or found.get("status") == status:
-            return
-        yield 1
-        if self._store.find(STATEFULSETS, place["namespace"], place["name"]) is not None:
-            self._store.patch_status(STATEFULSETS, place["namespace"], place["name"], status)
+        found = self._store.current(STATEFULSETS, owner)
+        if found is not None and found.get("status") != status:
+            yield update_status(STATEFULSETS, owner, status)
 
     def _status(self, owner: Object, current: Object, update: Object) -> Object:
         seconds, now = owner["spec"].get("minReadySeconds", 0), self._store.clock.now()

@@ -6,10 +6,9 @@ named after the template and the pod, which outlives the pod unless the set says
 
 from __future__ import annotations
 
-from ghostfleet.api.defaults import apply_defaults, prepare_for_create
 from ghostfleet.api.quotas import charge_quotas
-from ghostfleet.controllers.creation import PodCreator
-from ghostfleet.controllers.pods import is_available, is_ready, owner_reference
+from ghostfleet.api.strategy import apply_defaults, prepare_for_create
+from ghostfleet.controllers.pods import PodCreator, is_available, is_ready, owner_reference
 from ghostfleet.controllers.revisions import HASH
 from ghostfleet.controllers.volumes.protection import CLAIM_PROTECTION
 from ghostfleet.core.changes import Object
@@ -79,7 +78,9 @@ def create_claims(store: Store, owner: Object, ordinal: int) -> list[str]:
     return created
 
 
-def create_replica(creator: PodCreator, owner: Object, ordinal: int, template: Object, revision: str) -> Object | None:
+def create_replica(
+    store: Store, creator: PodCreator, owner: Object, ordinal: int, template: Object, revision: str
+) -> Object | None:
     """Create the pod of an ordinal; None when its namespace is on its way out."""
     name = f"{owner['metadata']['name']}-{ordinal}"
     spec = template["spec"]
@@ -100,7 +101,7 @@ def create_replica(creator: PodCreator, owner: Object, ordinal: int, template: O
         HASH: revision,
     }
     try:
-        return creator.create(owner, template, name=name, labels=labels, spec=identity)
+        return creator.create(store, owner, template, name=name, labels=labels, spec=identity)
     except ApiError as error:
         if error.reason != "AlreadyExists":
             raise

@@ -8,13 +8,15 @@ deleted or kept, as its reclaim policy says.
 from __future__ import annotations
 
 from ghostfleet.controllers.events import EventRecorder
+from ghostfleet.controllers.requests import Request, Steps, delete, update_status
+from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.volumes.lookups import ClaimUsers, FreeVolumes
 from ghostfleet.controllers.volumes.matching import best_volume, class_of, is_for, misfit
 from ghostfleet.controllers.volumes.protection import VOLUME_PROTECTION
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 
 __all__ = ["CLAIMS", "CLASSES", "VOLUMES", "VolumeController"]
 
@@ -36,16 +38,16 @@ Key = tuple[str, str]
 class VolumeController:
     """Binds the claims and volumes of one store."""
 
-    def __init__(self, store: Store, profile: Profile) -> None:
-        client = profile.limiter("kube-controller-manager", "Volume controller")
+    def __init__(self, store: Store, routes: PodRoutes, profile: Profile) -> None:
+        client = profile.api_client("kube-controller-manager", "Volume controller")
         count = profile.number("volume.workers")
-        self._store = store
+        self._store: Reader = store
         self._free = FreeVolumes(store)
-        self._users = ClaimUsers(store)
+        self._users = ClaimUsers(store, routes)
         self._delay = profile.duration("volume.provisioning-delay")
         self._recorder = EventRecorder(store, "persistentvolume-controller", profile, client)
-        self._claims: Workers[Key] = Workers(store.clock, self._sync_claim, count=count, client=client)
-        self._volumes: Workers[str] = Workers(store.clock, self._sync_volume, count=count, client=client)
+        self._claims: Workers[Key] = Workers(store, self._sync_claim, count=count, client=client)
+        self._volumes: Workers[str] = Workers(store, self._sync_volume, count=count, client=client)
         #: Claims that wait for a volume.
         self._waiting: dict[Key, None] = {}
         #: Claims whose volumes are being provisioned, by uid.
@@ -126,8 +128,7 @@ class VolumeController:
         if "storageClassName" not in claim["spec"] and not class_of(claim):
             default = self._default_class()
             if default is not None:
-                yield 1
-                self._change_claim(claim, spec={"storageClassName": default["metadata"]["name"]})
+                yield _change(CLAIMS, claim, spec={"storageClassName": default["metadata"]["name"]})
                 return
         if delayed and SELECTED_NODE not in annotations:
             self._recorder.normal(claim, *self._why_delayed(claim))
@@ -155,12 +156,16 @@ class VolumeController:
         return "WaitForFirstConsumer", "waiting for first consumer to be created before binding"
 
     def _provision(self, claim: Object, storage_class: Object) -> Steps:
-        metadata, provisioner = claim["metadata"], storage_class["provisioner"]
-        if provisioner == _NO_PROVISIONER or metadata["uid"] in self._provisioning:
+        uid = claim["metadata"]["uid"]
+        if storage_class["provisioner"] == _NO_PROVISIONER or uid in self._provisioning:
             return
-        self._provisioning.add(metadata["uid"])
-        yield 1
-        self._change_claim(claim, annotations=dict.fromkeys(_PROVISIONERS, provisioner))
+        self._provisioning.add(uid)
+        yield Request("update", CLAIMS, self._ask_provisioner, claim, storage_class)
+
+    def _ask_provisioner(self, store: Store, claim: Object, storage_class: Object) -> None:
+        """Note on a claim who is to make its volume; the provisioner, another program, makes it in its own time."""
+        provisioner = storage_class["provisioner"]
+        _write(store, CLAIMS, claim, {}, dict.fromkeys(_PROVISIONERS, provisioner))
         self._recorder.normal(
             claim,
             "ExternalProvisioning",
@@ -168,15 +173,15 @@ class VolumeController:
             "system administrator. If volume creation is delayed, please verify that the provisioner is running and "
             "correctly registered.",
         )
-        self._store.clock.call_later(self._delay, self._deliver, claim, storage_class)
+        store.clock.call_later(self._delay, self._deliver, store, claim, storage_class)
 
-    def _deliver(self, claim: Object, storage_class: Object) -> None:
+    def _deliver(self, store: Store, claim: Object, storage_class: Object) -> None:
         """The provisioner has made a volume."""
         metadata = claim["metadata"]
         self._provisioning.discard(metadata["uid"])
-        current = self._store.find(CLAIMS, metadata["namespace"], metadata["name"])
+        current = store.current(CLAIMS, claim)
         name = f"pvc-{metadata['uid']}"
-        if current is None or current["metadata"]["uid"] != metadata["uid"] or self._store.find(VOLUMES, "", name):
+        if current is None or store.find(VOLUMES, "", name):
             return
         requested = ((current["spec"].get("resources") or {}).get("requests") or {}).get("storage", "0")
         spec: Object = {
@@ -188,7 +193,7 @@ class VolumeController:
             "volumeMode": current["spec"].get("volumeMode", "Filesystem"),
             "csi": {"driver": storage_class["provisioner"], "volumeHandle": name},
         }
-        self._store.create(
+        store.create(
             VOLUMES,
             {
                 "apiVersion": "v1",
@@ -210,19 +215,14 @@ class VolumeController:
         ours = not claim["spec"].get("volumeName") and not is_for(volume, claim)
         reference = _reference(claim)
         if (volume["spec"].get("claimRef") or {}).get("uid") != reference["uid"]:
-            yield 1
-            self._change_volume(
-                volume, spec={"claimRef": reference}, annotations={_BY_CONTROLLER: "yes"} if ours else {}
-            )
+            notes = {_BY_CONTROLLER: "yes"} if ours else {}
+            yield _change(VOLUMES, volume, spec={"claimRef": reference}, annotations=notes)
         if (volume.get("status") or {}).get("phase") != "Bound":
-            yield 1
-            self._set_phase(volume, "Bound")
+            yield _set_phase(volume, "Bound")
         named = bool(claim["spec"].get("volumeName"))
         notes = {_BOUND: "yes"} if named else {_BOUND: "yes", _BY_CONTROLLER: "yes"}
-        yield 1
-        self._change_claim(claim, spec={"volumeName": volume["metadata"]["name"]}, annotations=notes)
-        yield 1
-        self._report(claim, "Bound", volume)
+        yield _change(CLAIMS, claim, spec={"volumeName": volume["metadata"]["name"]}, annotations=notes)
+        yield _report(claim, "Bound", volume)
         self._waiting.pop((claim["metadata"]["namespace"], claim["metadata"]["name"]), None)
 
     def _keep(self, claim: Object) -> Steps:
@@ -231,11 +231,9 @@ class VolumeController:
         phase = (claim.get("status") or {}).get("phase")
         if volume is not None and is_for(volume, claim):
             if phase != "Bound":
-                yield 1
-                self._report(claim, "Bound", volume)
+                yield _report(claim, "Bound", volume)
         elif phase != "Lost":
-            yield 1
-            self._report(claim, "Lost", None)
+            yield _report(claim, "Lost", None)
             message = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
             self._recorder.warning(claim, "ClaimLost", message)
 
@@ -247,59 +245,44 @@ class VolumeController:
         phase = (volume.get("status") or {}).get("phase")
         if reference is None or not reference.get("uid"):
             if phase != "Available":
-                yield 1
-                self._set_phase(volume, "Available")
+                yield _set_phase(volume, "Available")
             return
         claim = self._store.find(CLAIMS, reference["namespace"], reference["name"])
         if claim is not None and claim["metadata"]["uid"] == reference["uid"]:
             # Until the claim knows of it, the binding is under way.
             if phase != "Bound" and claim["spec"].get("volumeName") == name:
-                yield 1
-                self._set_phase(volume, "Bound")
+                yield _set_phase(volume, "Bound")
             return
         if phase != "Released":
-            yield 1
-            self._set_phase(volume, "Released")
+            yield _set_phase(volume, "Released")
         if volume["spec"].get("persistentVolumeReclaimPolicy") == "Delete":
-            yield 1
-            if self._store.find(VOLUMES, "", name) is not None:
-                self._store.delete(VOLUMES, "", name)
-
-    # -- writing -----------------------------------------------------------------------------------------------------
-
-    def _change_claim(self, claim: Object, *, spec: Object | None = None, annotations: Object | None = None) -> None:
-        metadata = claim["metadata"]
-        current = self._store.find(CLAIMS, metadata["namespace"], metadata["name"])
-        if current is not None and current["metadata"]["uid"] == metadata["uid"]:
-            self._store.update(CLAIMS, _changed(current, spec, annotations))
-
-    def _change_volume(self, volume: Object, *, spec: Object, annotations: Object) -> None:
-        current = self._store.find(VOLUMES, "", volume["metadata"]["name"])
-        if current is not None:
-            self._store.update(VOLUMES, _changed(current, spec, annotations))
-
-    def _set_phase(self, volume: Object, phase: str) -> None:
-        current = self._store.find(VOLUMES, "", volume["metadata"]["name"])
-        if current is not None:
-            status = {**(current.get("status") or {}), "phase": phase}
-            self._store.patch_status(VOLUMES, "", volume["metadata"]["name"], status)
-
-    def _report(self, claim: Object, phase: str, volume: Object | None) -> None:
-        metadata = claim["metadata"]
-        current = self._store.find(CLAIMS, metadata["namespace"], metadata["name"])
-        if current is None or current["metadata"]["uid"] != metadata["uid"]:
-            return
-        status: Object = {"phase": phase}
-        if volume is not None:
-            status |= {"accessModes": volume["spec"]["accessModes"], "capacity": volume["spec"]["capacity"]}
-        self._store.patch_status(CLAIMS, metadata["namespace"], metadata["name"], status)
+            yield delete(VOLUMES, "", name)
 
 
-def _changed(obj: Object, spec: Object | None, annotations: Object | None) -> Object:
-    metadata = obj["metadata"]
+def _change(resource: str, obj: Object, *, spec: Object | None = None, annotations: Object | None = None) -> Request:
+    """Change fields of the spec and annotations of a claim or volume, if it is still there."""
+    return Request("update", resource, _write, resource, obj, spec or {}, annotations)
+
+
+def _write(store: Store, resource: str, obj: Object, spec: Object, annotations: Object | None) -> None:
+    current = store.current(resource, obj)
+    if current is None:
+        return
+    metadata = current["metadata"]
     if annotations:
         metadata = {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}
-    return {**obj, "metadata": metadata, "spec": {**obj["spec"], **(spec or {})}}
+    store.update(resource, {**current, "metadata": metadata, "spec": {**current["spec"], **spec}})
+
+
+def _set_phase(volume: Object, phase: str) -> Request:
+    return update_status(VOLUMES, volume, lambda current: {**(current.get("status") or {}), "phase": phase})
+
+
+def _report(claim: Object, phase: str, volume: Object | None) -> Request:
+    status: Object = {"phase": phase}
+    if volume is not None:
+        status |= {"accessModes": volume["spec"]["accessModes"], "capacity": volume["spec"]["capacity"]}
+    return update_status(CLAIMS, claim, status)
 
 
 def _reference(claim: Object) -> Object:

@@ -6,14 +6,16 @@ that it goes with it. A claim of that name that belongs to somebody else is left
 
 from __future__ import annotations
 
-from ghostfleet.api.defaults import apply_defaults, prepare_for_create
+from ghostfleet.api.strategy import apply_defaults, prepare_for_create
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.pods import is_terminal, owner_reference
+from ghostfleet.controllers.requests import Steps, create
+from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.volumes.protection import CLAIM_PROTECTION
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 
 __all__ = ["EphemeralVolumeController"]
 
@@ -24,19 +26,18 @@ Key = tuple[str, str]
 class EphemeralVolumeController:
     """Makes the claims of pods of one store."""
 
-    def __init__(self, store: Store, profile: Profile) -> None:
-        client = profile.limiter("kube-controller-manager", "Ephemeral volume controller")
-        self._store = store
+    def __init__(self, store: Store, routes: PodRoutes, profile: Profile) -> None:
+        client = profile.api_client("kube-controller-manager", "Ephemeral volume controller")
+        self._store: Reader = store
         self._recorder = EventRecorder(store, "ephemeral_volume", profile, client)
         count = profile.number("ephemeral-volume.workers")
-        self._workers: Workers[Key] = Workers(store.clock, self._sync, count=count, client=client)
+        self._workers: Workers[Key] = Workers(store, self._sync, count=count, client=client)
         for pod in store.list("pods"):
             self._consider(pod)
-        store.listen("pods", self._notice, status=False)
+        routes.with_volumes(self._notice)
 
     def _notice(self, change: Change) -> None:
-        # Volumes never change: a pod is looked at once.
-        if change.old is None and change.new is not None:
+        if change.new is not None:
             self._consider(change.new)
 
     def _consider(self, pod: Object) -> None:
@@ -53,8 +54,7 @@ class EphemeralVolumeController:
             name = f"{key[1]}-{volume['name']}"
             there = self._store.find(_CLAIMS, key[0], name)
             if there is None:
-                yield 1
-                self._store.create(_CLAIMS, _claim(pod, name, volume["ephemeral"]["volumeClaimTemplate"]))
+                yield create(_CLAIMS, _claim(pod, name, volume["ephemeral"]["volumeClaimTemplate"]))
             elif not _belongs(there, pod):
                 problem = f'PVC "{key[0]}/{name}" was not created for pod "{key[0]}/{key[1]}" (pod is not owner)'
                 self._recorder.warning(pod, "FailedBinding", f"ephemeral volume {volume['name']}: {problem}")

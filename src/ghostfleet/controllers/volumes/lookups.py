@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.core.changes import Change, Object
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader
 
 __all__ = ["ClaimUsers", "FreeVolumes"]
 
@@ -16,7 +17,7 @@ _NOBODY: Key = ("", "")
 class FreeVolumes:
     """Volumes of one store by the claim that they are set aside for, or bound to."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Reader) -> None:
         self._store = store
         self._names: dict[Key, set[str]] = {}
         for volume in store.list("persistentvolumes"):
@@ -49,12 +50,12 @@ class FreeVolumes:
 class ClaimUsers:
     """Pods of one store by the claims that their volumes name."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Reader, routes: PodRoutes) -> None:
         self._store = store
         self._pods: dict[Key, dict[str, None]] = {}
         for pod in store.list("pods"):
             self._add(pod)
-        store.listen("pods", self._notice)
+        routes.with_volumes(self._notice)
 
     def of(self, claim: Object) -> list[Object]:
         """The pods that use a claim, the oldest first."""
@@ -63,10 +64,9 @@ class ClaimUsers:
         return [self._store.get("pods", namespace, name) for name in names]
 
     def _notice(self, change: Change) -> None:
-        # Volumes never change.
-        if change.old is None and change.new is not None:
+        if change.new is not None:
             self._add(change.new)
-        elif change.new is None and change.old is not None:
+        elif change.old is not None:
             for key in _claims_of(change.old):
                 pods = self._pods.get(key, {})
                 pods.pop(change.name, None)

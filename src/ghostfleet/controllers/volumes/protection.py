@@ -7,10 +7,11 @@ names the claim, no claim is bound to the volume.
 from __future__ import annotations
 
 from ghostfleet.controllers.pods import is_terminal
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.requests import Request, Steps
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 from ghostfleet.core.subscription import Subscription
 
 __all__ = ["CLAIM_PROTECTION", "VOLUME_PROTECTION", "StorageProtection"]
@@ -24,9 +25,9 @@ class StorageProtection:
     """Lets marked claims and volumes of one store go when they are not in use any more."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
-        self._store = store
+        self._store: Reader = store
         self._workers: Workers[tuple[str, str, str]] = Workers(
-            store.clock, self._sync, client=profile.limiter("kube-controller-manager", "Volume protection controller")
+            store, self._sync, client=profile.api_client("kube-controller-manager", "Volume protection controller")
         )
         #: Marked claims and volumes that are held.
         self._held: dict[tuple[str, str, str], None] = {}
@@ -67,8 +68,11 @@ class StorageProtection:
         obj = self._store.find(*key)
         if obj is None or "deletionTimestamp" not in obj["metadata"] or self._in_use(resource, obj):
             return
-        yield 1
-        current = self._store.find(*key)
+        yield Request("update", resource, self._release, key)
+
+    def _release(self, store: Store, key: tuple[str, str, str]) -> None:
+        resource = key[0]
+        current = store.find(*key)
         if current is None:
             return
         finalizers = current["metadata"].get("finalizers", [])
@@ -78,7 +82,7 @@ class StorageProtection:
             del metadata["finalizers"]
         self._held.pop(key, None)
         self._subscription.subscribe_if(self._held)
-        self._store.update(resource, {**current, "metadata": metadata})
+        store.update(resource, {**current, "metadata": metadata})
 
     def _in_use(self, resource: str, obj: Object) -> bool:
         name = obj["metadata"]["name"]

@@ -1,7 +1,7 @@
 """Fidelity: how near the embedded cluster comes to real ones, those of others and one that is started here."""
 
 from ghostfleet.lab.fidelity.comparing import Compared, RealComparison
-from ghostfleet.lab.fidelity.experiments import Experiment, experiments, measure
+from ghostfleet.lab.fidelity.experiments import Experiment, Size, experiments, measure
 from ghostfleet.lab.fidelity.figures import Measurement
 from ghostfleet.lab.fidelity.published import (
     LARGEST_ERROR,
@@ -15,13 +15,24 @@ from ghostfleet.lab.fidelity.published import (
 )
 from ghostfleet.lab.fidelity.records import MeasurementRecord, Origin, Records
 from ghostfleet.lab.fidelity.sides import RealPlane, Running
-from ghostfleet.lab.fidelity.verdicts import PHASE_ERROR, PHASE_SECONDS, TOTAL_ERROR, Line, judge
+from ghostfleet.lab.fidelity.verdicts import (
+    ONE_REQUEST,
+    PHASE_ERROR,
+    PHASE_SECONDS,
+    REQUEST_SECONDS,
+    TOTAL_ERROR,
+    Line,
+    judge,
+    worst_first,
+)
 
 __all__ = [
     "LARGEST_ERROR",
     "MEAN_ERROR",
+    "ONE_REQUEST",
     "PHASE_ERROR",
     "PHASE_SECONDS",
+    "REQUEST_SECONDS",
     "TOTAL_ERROR",
     "Compared",
     "Comparison",
@@ -34,6 +45,7 @@ __all__ = [
     "RealPlane",
     "Records",
     "Running",
+    "Size",
     "compare",
     "experiments",
     "holds",
@@ -42,4 +54,5 @@ __all__ = [
     "measure",
     "published_modes",
     "source",
+    "worst_first",
 ]

@@ -37,15 +37,12 @@ class Compared:
 class RealComparison:
     """Makes experiments on both sides; what is known of the real one already is taken from the records."""
 
-    def __init__(
-        self, directory: Path, records: Records, nodes: int, progress: Progress, *, profile: str, seed: int
-    ) -> None:
+    def __init__(self, directory: Path, records: Records, progress: Progress, *, profile: str, seed: int) -> None:
         self._directory = directory
         self._records = records
-        self._nodes = nodes
         self._progress = progress
         self._seed = seed
-        self._ours = Embedding(nodes, profile=profile, seed=seed)
+        self._ours = Embedding(profile=profile, seed=seed)
         #: What is done so far.
         self.compared: list[Compared] = []
 
@@ -53,17 +50,17 @@ class RealComparison:
         """Make all experiments; `real` gives the real side where it is needed."""
         side: Side | None = None
         for experiment in wanted:
-            record = self._records.find(experiment, self._nodes)
+            record = self._records.find(experiment)
             if record is None:
                 side = side or real()
                 measured = self._measure(side, "real", experiment)
-                record = MeasurementRecord(measured, origin_here(self._nodes, side.parts))
+                record = MeasurementRecord(measured, origin_here(side.parts))
                 self._records.add(record)
             ours = self._measure(self._ours, "embedded", experiment)
             self.compared.append(Compared(experiment, record, ours))
 
     def _measure(self, side: Side, name: str, experiment: Experiment) -> Measurement:
-        directory = RunDirectory(self._directory / f"{name}-{experiment.test}-{experiment.jobs}")
+        directory = RunDirectory(self._directory / f"{name}-{experiment.test}-{experiment.jobs}x{experiment.nodes}")
         self._progress.say(f"{name} cluster: {experiment}")
-        with side.cluster(self._progress) as cluster:
+        with side.cluster(experiment.nodes, self._progress) as cluster:
             return measure(cluster, experiment, directory, self._progress, seed=self._seed, keep=side.fresh)

@@ -25,7 +25,7 @@ from ghostfleet.lab.stress import find_mode, play_trial
 from ghostfleet.lab.submit import Submitter, prepare
 from ghostfleet.lab.types import workload_type
 
-__all__ = ["RATE", "STAGES", "Experiment", "experiments", "measure"]
+__all__ = ["RATE", "STAGES", "Experiment", "Size", "experiments", "measure"]
 
 #: How often the scale test submits a Job.
 RATE = "5/s"
@@ -42,19 +42,30 @@ _LAG = 10 * SECOND
 _STEP = SECOND // 10
 
 
+class Size(NamedTuple):
+    """So many Jobs on so many nodes."""
+
+    jobs: int
+    nodes: int
+
+    def __str__(self) -> str:
+        return f"{self.jobs:,} Jobs on {self.nodes:,} node{'s' if self.nodes != 1 else ''}"
+
+
 class Experiment(NamedTuple):
-    """One test with so many Jobs."""
+    """One test of one size."""
 
     test: str
     jobs: int
+    nodes: int
 
     def __str__(self) -> str:
-        return f"{self.test}, {self.jobs:,} Jobs"
+        return f"{self.test}, {Size(self.jobs, self.nodes)}"
 
 
-def experiments(counts: Iterable[int]) -> list[Experiment]:
-    """Both tests for each number of Jobs, the smaller numbers first."""
-    return [Experiment(test, jobs) for jobs in sorted(set(counts)) for test in (SCALE_TEST, STRESS)]
+def experiments(sizes: Iterable[Size]) -> list[Experiment]:
+    """Both tests for each size, the smaller ones first."""
+    return [Experiment(test, *size) for size in sorted(set(sizes)) for test in (SCALE_TEST, STRESS)]
 
 
 def measure(
@@ -74,12 +85,12 @@ def measure(
         seconds = cluster.run(test(cluster, experiment.jobs, directory, progress, seed))
     finally:
         if not keep:
-            cluster.run(_remove(cluster, _run(experiment, directory), progress))
+            cluster.run(_remove(cluster, _run(experiment.test, experiment.jobs, directory), progress))
     marks = directory.marks().values()
     complete = sum("finished" in each for each in marks)
     if complete < experiment.jobs:
         raise LabError(f"{experiment}: only {complete:,} were seen to complete; {directory.path} has what was recorded")
-    return Measurement(experiment.test, experiment.jobs, figures_of(marks) | seconds)
+    return Measurement(*experiment, figures_of(marks) | seconds)
 
 
 async def _scale_test(
@@ -97,7 +108,7 @@ async def _scale_test(
 async def _stress(
     cluster: Cluster, jobs: int, directory: RunDirectory, progress: Progress, seed: int
 ) -> dict[str, float]:
-    run = _run(Experiment(STRESS, jobs), directory)
+    run = _run(STRESS, jobs, directory)
     timeline = directory.timeline()
     alike = Mix((WorkloadClass.alike(workload_type("job"), _NAMESPACE),))
     recorder = TimelineRecorder(cluster, run, alike.workloads(1, seed), timeline)
@@ -113,10 +124,10 @@ async def _stress(
     return {SCRIPT: trial.exact}
 
 
-def _run(experiment: Experiment, directory: RunDirectory) -> str:
+def _run(test: str, jobs: int, directory: RunDirectory) -> str:
     """What the label on all objects of an experiment says."""
     recorded = directory.run()
-    return recorded.run if recorded is not None else f"fidelity-{experiment.test}-{experiment.jobs}"
+    return recorded.run if recorded is not None else f"fidelity-{test}-{jobs}"
 
 
 async def _remove(cluster: Cluster, run: str, progress: Progress) -> None:

@@ -32,7 +32,6 @@ class Origin:
 
     date: str
     cores: int
-    nodes: int
     parts: Mapping[str, str]
 
 
@@ -44,9 +43,9 @@ class MeasurementRecord:
     origin: Origin
 
 
-def origin_here(nodes: int, parts: Mapping[str, str]) -> Origin:
+def origin_here(parts: Mapping[str, str]) -> Origin:
     """The origin of what is measured now."""
-    return Origin(rfc3339(WallClock().now())[:10], os.cpu_count() or 1, nodes, dict(parts))
+    return Origin(rfc3339(WallClock().now())[:10], os.cpu_count() or 1, dict(parts))
 
 
 class Records:
@@ -54,7 +53,7 @@ class Records:
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / FILE_NAME
-        self._records: dict[tuple[Experiment, int], MeasurementRecord] = {}
+        self._records: dict[Experiment, MeasurementRecord] = {}
 
     def read(self) -> None:
         """Take over what was written before; an error if that is no list of records."""
@@ -69,9 +68,9 @@ class Records:
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
             raise LabError(f"{self.path} holds no measurements: {error}; leave out --reuse to make them anew") from None
 
-    def find(self, experiment: Experiment, nodes: int) -> MeasurementRecord | None:
-        """What was measured with so many nodes."""
-        return self._records.get((experiment, nodes))
+    def find(self, experiment: Experiment) -> MeasurementRecord | None:
+        """What was measured in this experiment."""
+        return self._records.get(experiment)
 
     def add(self, record: MeasurementRecord) -> None:
         """Keep a record, on disk too."""
@@ -87,4 +86,4 @@ class Records:
 
     def _put(self, record: MeasurementRecord) -> None:
         measured = record.measurement
-        self._records[Experiment(measured.test, measured.jobs), record.origin.nodes] = record
+        self._records[Experiment(measured.test, measured.jobs, measured.nodes)] = record

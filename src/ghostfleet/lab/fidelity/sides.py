@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -52,8 +53,8 @@ class Side(Protocol):
         """Whether each experiment gets a cluster of its own."""
         ...
 
-    def cluster(self, progress: Progress) -> AbstractContextManager[Cluster]:
-        """A cluster for one experiment."""
+    def cluster(self, nodes: int, progress: Progress) -> AbstractContextManager[Cluster]:
+        """A cluster with so many nodes for one experiment."""
         ...
 
 
@@ -62,16 +63,16 @@ class Embedding:
 
     fresh = True
 
-    def __init__(self, nodes: int, *, profile: str = "kubernetes", seed: int = 0) -> None:
+    def __init__(self, *, profile: str = "kubernetes", seed: int = 0) -> None:
         self._seed = seed
-        self._config = ClusterConfig(nodes=nodes, gpus=GPUS, profile=profile, stages=(STAGES,))
+        self._config = ClusterConfig(gpus=GPUS, profile=profile, stages=(STAGES,))
         self.parts: Mapping[str, str] = {"profile": profile}
 
     @contextmanager
-    def cluster(self, progress: Progress) -> Iterator[Cluster]:
+    def cluster(self, nodes: int, progress: Progress) -> Iterator[Cluster]:
         progress.begin("embedded cluster", 0)
         try:
-            made = Assembled(config=self._config, seed=self._seed)
+            made = Assembled(config=replace(self._config, nodes=nodes), seed=self._seed)
         except ValueError as error:
             raise LabError(str(error)) from None
         cluster = Embedded(made)
@@ -84,12 +85,11 @@ class RealPlane:
 
     fresh = True
 
-    def __init__(self, nodes: int, bin_dir: str = "") -> None:
+    def __init__(self, bin_dir: str = "") -> None:
         self._settings = LaunchConfig(
             name=_NAME,
             runtime=Runtime.KUBERNETES,
             bin_dir=Path(bin_dir) if bin_dir else None,
-            nodes=nodes,
             gpus=GPUS,
             stages=(STAGES,),
         )
@@ -100,14 +100,14 @@ class RealPlane:
         self.parts: Mapping[str, str] = _versions(programs)
 
     @contextmanager
-    def cluster(self, progress: Progress) -> Iterator[Cluster]:
+    def cluster(self, nodes: int, progress: Progress) -> Iterator[Cluster]:
         progress.begin("starting a real control plane", 0)
         try:
             instance = Instance(_NAME)
             if instance.running:
                 raise LabError(f"cluster {_NAME} is running already; `ghostfleet down {_NAME}` ends it")
             try:
-                launch_detached(self._settings)
+                launch_detached(replace(self._settings, nodes=nodes))
                 with closing(Remote(Access(instance.kubeconfig))) as remote:
                     remote.run(remote.sleep(_WARM_UP))
                     yield remote
@@ -122,20 +122,20 @@ class Running:
 
     fresh = False
 
-    def __init__(self, access: Access, nodes: int) -> None:
+    def __init__(self, access: Access) -> None:
         self._access = access
         with closing(Remote(access)) as cluster:
-            ready = cluster.run(_ready_nodes(cluster, nodes))
-            if ready < nodes:
-                raise LabError(
-                    f"{access.url} has {ready:,} nodes that are Ready, not {nodes:,}; `ghostfleet nodes add` adds "
-                    "some, --nodes asks for fewer"
-                )
             self.parts: Mapping[str, str] = {"Kubernetes": cluster.info.version}
 
     @contextmanager
-    def cluster(self, progress: Progress) -> Iterator[Cluster]:  # noqa: ARG002 - others tell how far they are
+    def cluster(self, nodes: int, progress: Progress) -> Iterator[Cluster]:  # noqa: ARG002 - others tell how far they are
         with closing(Remote(self._access)) as cluster:
+            ready = cluster.run(_ready_nodes(cluster, nodes))
+            if ready < nodes:
+                raise LabError(
+                    f"{self._access.url} has {ready:,} nodes that are Ready, not {nodes:,}; `ghostfleet nodes add` "
+                    "adds some, --nodes asks for fewer"
+                )
             yield cluster
 
 

@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ghostfleet.languages.budget import BUDGET, CHUNK, BudgetExceeded
-from ghostfleet.languages.gotemplate.arguments import Function, checked, constant, made
 from ghostfleet.languages.gotemplate.fmt import printed
-from ghostfleet.languages.gotemplate.loops import Break, Frame, Step, continues, continuing, items, leaving
+from ghostfleet.languages.gotemplate.functions import Function, checked, constant, items, made
+from ghostfleet.languages.gotemplate.loops import Break, Frame, Step, continues, continuing, leaving
 from ghostfleet.languages.gotemplate.methods import field_of
 from ghostfleet.languages.gotemplate.syntax import Action, Branch, Invocation, Leave, Operand, Part, Pipeline, Text
 from ghostfleet.languages.gotemplate.values import MISSING, Quoted, TemplateError, is_true

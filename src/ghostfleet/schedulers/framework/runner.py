@@ -2,8 +2,8 @@
 
 It keeps the snapshot by the store's events, wakes the scheduler when something may have changed for pods that wait,
 and writes what is decided. In cluster time a cycle costs `cycle_cost`, cycles begin no oftener than every `period`, and
-writes go through a client with a rate limit and a latency; all that is nothing unless a profile of modelled speed says
-so.
+events and writes go through a client with a rate limit and a latency; all that is nothing unless a profile of modelled
+speed says so.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import Clock, Handle
+from ghostfleet.core.latency import Client, Curve, parse_curve
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.ratelimit import TokenBucket
 from ghostfleet.core.store import Store
 from ghostfleet.schedulers.framework.eventhandlers import EventHandlers, Queue
 from ghostfleet.schedulers.framework.plugin import Plugin
@@ -24,26 +24,24 @@ from ghostfleet.schedulers.framework.writer import Writer
 
 __all__ = ["INSTANT", "Pace", "Runner"]
 
+_NO_COST = parse_curve("0s")
+
 
 @dataclass(frozen=True)
 class Pace:
     """How fast a scheduler works."""
 
-    #: The rate limit of its client; None for no limit.
-    limiter: TokenBucket | None = None
-    #: How long a cycle takes, how often cycles begin at most, and how long a write takes, in microseconds.
-    cycle_cost: int = 0
+    #: None for one whose requests never wait and take no time.
+    client: Client | None = None
+    #: How long a cycle takes, by the number of nodes.
+    cycle_cost: Curve = _NO_COST
+    #: How often cycles begin at most, in microseconds.
     period: int = 0
-    latency: int = 0
 
     @classmethod
-    def of(cls, profile: Profile, client: str = "kube-scheduler") -> Pace:
-        """The pace of schedulers in a profile."""
-        return cls(
-            profile.limiter(client, "Scheduler"),
-            cycle_cost=profile.duration("scheduler.cycle-cost"),
-            latency=profile.duration("scheduler.write-latency"),
-        )
+    def of(cls, profile: Profile) -> Pace:
+        """The pace of kube-scheduler in a profile."""
+        return cls(profile.api_client("kube-scheduler", "Scheduler"), profile.curve("scheduler.cycle-cost"))
 
 
 INSTANT = Pace()
@@ -63,9 +61,7 @@ class Runner:
     def start(self, queue: Queue, schedulers: Collection[str], plugins: Iterable[Plugin] = ()) -> None:
         """Begin to take notice of the store; pods name one of the schedulers by spec.schedulerName."""
         self._recorders = {name: EventRecorder(self._store, name) for name in schedulers}
-        self.writer = Writer(
-            self.snapshot, self._recorders, self._binding_failed, self._pace.limiter, self._pace.latency
-        )
+        self.writer = Writer(self.snapshot, self._recorders, self._binding_failed, self._pace.client)
         self.handlers = EventHandlers(
             self._store, self.snapshot, queue, schedulers, self.wake, self.writer.forget, list(plugins)
         )
@@ -80,8 +76,9 @@ class Runner:
     def wake(self) -> None:
         """Let a cycle begin soon."""
         if self._handle is None:
-            due = self._started + self._pace.period
-            if due > self._clock.now():
+            client, now = self._pace.client, self._clock.now()
+            due = max(self._started + self._pace.period, now + (client.informer_delay() if client is not None else 0))
+            if due > now:
                 self._handle = self._clock.call_at(due, self._run)
             else:
                 self._handle = self._clock.call_soon(self._run)
@@ -91,10 +88,15 @@ class Runner:
         self._started = self._clock.now()
         if not self.cycle(self._started):
             return
-        if self._pace.cycle_cost:
-            self._handle = self._clock.call_later(self._pace.cycle_cost, self._run)
+        cost = self.cycle_cost()
+        if cost:
+            self._handle = self._clock.call_later(cost, self._run)
         else:
             self.wake()
+
+    def cycle_cost(self) -> int:
+        """How long a cycle takes now."""
+        return self._pace.cycle_cost(len(self.snapshot.nodes))
 
     def cycle(self, now: int) -> bool:
         """One cycle; answers whether there is more to do."""

@@ -1,9 +1,10 @@
-"""Writing decisions: bindings, conditions, events and evictions, through a client with a rate limit.
+"""Writing decisions: bindings, conditions, events and evictions, through a client with a rate limit and a latency.
 
-A pod that gets a node is *assumed* there in the snapshot first, then its binding is written, at once or when the
-client's rate limit lets it; a pod that plugins have something to do for waits in between. A rejected pod gets its
-PodScheduled condition and an event, each only if it says something new. Evicted pods get their own condition and event,
-and are deleted with their grace period. A group is written as a whole or not at all.
+A pod that gets a node is *assumed* there in the snapshot first, then its binding is written, at once or when the cycle
+is over, the client's rate limit lets it and the request has taken its time; a pod that plugins have something to do for
+waits in between. A rejected pod gets its PodScheduled condition and an event, each only if it says something new.
+Evicted pods get their own condition and event, and are deleted with their grace period. A group is written as a whole
+or not at all.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from ghostfleet.api.subresources import scheduled
+from ghostfleet.api.defaults.pods import scheduled
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import Handle
 from ghostfleet.core.errors import ApiError
-from ghostfleet.core.ratelimit import TokenBucket
+from ghostfleet.core.latency import Client
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.schedulers.framework.cyclestate import CycleState
 from ghostfleet.schedulers.framework.plugin import Aborted
@@ -25,6 +26,7 @@ from ghostfleet.schedulers.framework.snapshot import Snapshot
 
 __all__ = ["Placement", "Reserved", "Writer"]
 
+_CLAIM_STATUS = "resourceclaims.resource.k8s.io/status"
 #: A pod, and the node that it gets.
 Placement = tuple[Object, str]
 #: The same before plugins have done their part, and whether it can be bound at once; None when it cannot have the node.
@@ -47,16 +49,14 @@ class Writer:
         snapshot: Snapshot,
         recorders: Mapping[str, EventRecorder],
         failed: Callable[[Object], None],
-        limiter: TokenBucket | None = None,
-        latency: int = 0,
+        client: Client | None = None,
     ) -> None:
         self._store = snapshot.store
         self._snapshot = snapshot
         self._recorders = recorders
         #: Told of pods that could not be bound after all.
         self._failed = failed
-        self._limiter = limiter
-        self._latency = latency
+        self._client = client
         #: Pods that plugins have something to do for, with the node they will get.
         self._held: dict[str, _Held] = {}
         #: When pods among them are looked at again.
@@ -67,27 +67,30 @@ class Writer:
 
     # -- bindings ----------------------------------------------------------------------------------------------------
 
-    def bind(self, placements: Sequence[Reserved]) -> None:
-        """Write that pods get their nodes, as soon as plugins have done their part."""
+    def bind(self, placements: Sequence[Reserved], cost: int = 0) -> None:
+        """Write that pods get their nodes, as soon as the cycle is over and plugins have done their part."""
         ready: list[Placement] = []
         for pod, cycle, node, answer in placements:
             if answer is None:
                 self._give_up(pod, cycle, node)
             elif answer:
                 ready.append((pod, node))
-            elif self._hold(pod, cycle, node):
+            elif self._hold(pod, cycle, node, cost):
                 # Plugins may have written something to it.
                 ready.append((self.current(pod) or pod, node))
-        if self._limiter is None and not self._latency:
+        if self._client is None and not cost:
             self._write_all(ready)
             return
         for placement in ready:
-            self.bind_together([placement])
+            self.bind_together([placement], cost)
 
-    def _hold(self, pod: Object, cycle: CycleState, node: str) -> bool:
+    def _hold(self, pod: Object, cycle: CycleState, node: str, cost: int) -> bool:
         """A pod waits for plugins; answers whether they were done with it at once."""
         uid = pod["metadata"]["uid"]
-        delay = cycle.requests * self._latency + self._turn(cycle.requests)
+        delay = 0
+        if cycle.requests:
+            # One after the other.
+            delay = cost + self._turn(cycle.requests) + sum(self._latencies("update", _CLAIM_STATUS, cycle.requests))
         self._held[uid] = _Held(pod, cycle, node, delay > 0)
         if delay:
             self._store.clock.call_later(delay, self._write_held, uid)
@@ -121,16 +124,20 @@ class Writer:
         return bool(answer)
 
     def _turn(self, requests: int) -> int:
-        """How long the client has to wait until it has made so many requests."""
-        if self._limiter is None:
+        """How long the client has to wait until it may make so many requests."""
+        if self._client is None:
             return 0
         now = self._store.clock.now()
-        return max((self._limiter.reserve(now) for _ in range(requests)), default=0)
+        return max(self._client.reserve(now) for _ in range(requests))
 
-    def bind_together(self, placements: Sequence[Placement]) -> None:
+    def _latencies(self, verb: str, resource: str, requests: int) -> list[int]:
+        """How long so many requests take, each by itself."""
+        return [self._client.latency(verb, resource) if self._client is not None else 0 for _ in range(requests)]
+
+    def bind_together(self, placements: Sequence[Placement], cost: int = 0) -> None:
         """Write that pods, which have been assumed there, get their nodes: all of them, or none."""
-        clock = self._store.clock
-        delay = self._latency + self._turn(len(placements))
+        clock, count = self._store.clock, len(placements)
+        delay = cost + self._turn(count) + max(self._latencies("create", "pods/binding", count))
         if delay:
             clock.call_later(delay, self._write_together, placements)
         else:

@@ -19,8 +19,8 @@ from ghostfleet.controllers.kai.constants import BIND_REQUESTS, POD_GROUPS
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND, Clock, Handle
 from ghostfleet.core.errors import ApiError
+from ghostfleet.core.latency import Client
 from ghostfleet.core.profile import Profile
-from ghostfleet.core.ratelimit import TokenBucket
 from ghostfleet.core.store import Store
 from ghostfleet.schedulers.framework.runner import Pace, Runner
 from ghostfleet.schedulers.kai.cache import SchedulerCache, StatusUpdater
@@ -47,11 +47,14 @@ class KaiScheduler(Runner):
         self.config = config = config or SchedulerConfiguration()
         self._origin = clock.now()
         #: Kubernetes' own objects and KAI's have a client each.
-        self._pods = profile.limiter("kai-scheduler", "KAI scheduler")
-        self._kai = profile.limiter("kai-scheduler", "KAI scheduler")
+        self._pods = profile.api_client("kai-scheduler", "KAI scheduler")
+        self._kai = profile.api_client("kai-scheduler", "KAI scheduler")
         self._recorder = EventRecorder(store, COMPONENT, profile)
         self._updater = StatusUpdater(
-            store, self._recorder, partial(self._when_let, self._pods), partial(self._when_let, self._kai)
+            store,
+            self._recorder,
+            partial(self._when_let, self._pods, "update", "pods/status"),
+            partial(self._when_let, self._kai, "update", f"{POD_GROUPS}/status"),
         )
         #: Decisions that are not written yet.
         self._unwritten = 0
@@ -115,15 +118,15 @@ class KaiScheduler(Runner):
         evicted = {each.pod for each in decisions.evictions}
         for each in decisions.log:
             if isinstance(each, Bind):
-                self._later(self._kai, partial(self._bind, each))
+                self._later(self._kai, "create", BIND_REQUESTS, partial(self._bind, each))
             elif isinstance(each, Evict):
-                self._later(self._pods, partial(self._evict, each))
+                self._later(self._pods, "delete", "pods", partial(self._evict, each))
             else:
                 self._pipeline(each, moves=each.pod in evicted)
 
-    def _later(self, client: TokenBucket | None, write: Callable[[], None]) -> None:
+    def _later(self, client: Client | None, verb: str, resource: str, write: Callable[[], None]) -> None:
         self._unwritten += 1
-        self._when_let(client, partial(self._do, write))
+        self._when_let(client, verb, resource, partial(self._do, write))
 
     def _do(self, write: Callable[[], None]) -> None:
         write()
@@ -131,9 +134,9 @@ class KaiScheduler(Runner):
         if not self._unwritten:
             self.wake()
 
-    def _when_let(self, client: TokenBucket | None, write: Callable[[], None]) -> None:
-        """Write as soon as a client's rate limit lets it."""
-        delay = client.reserve(self._clock.now()) if client is not None else 0
+    def _when_let(self, client: Client | None, verb: str, resource: str, write: Callable[[], None]) -> None:
+        """Write as soon as a client's rate limit lets it and the request has taken its time."""
+        delay = client.reserve(self._clock.now()) + client.latency(verb, resource) if client is not None else 0
         if delay:
             self._clock.call_later(delay, write)
         else:

@@ -19,7 +19,7 @@ from ghostfleet.api.podclaims import CLAIMS, SLICES
 from ghostfleet.core.changes import Object
 from ghostfleet.core.quantity import milli, value
 from ghostfleet.schedulers.framework.cyclestate import CycleState
-from ghostfleet.schedulers.framework.requests import CPU
+from ghostfleet.schedulers.framework.podinfo import CPU
 from ghostfleet.schedulers.framework.runtime import Framework
 from ghostfleet.schedulers.framework.snapshot import Snapshot
 from ghostfleet.schedulers.kube.claimremedies import changed_claims

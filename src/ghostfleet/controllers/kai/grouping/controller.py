@@ -20,12 +20,13 @@ from ghostfleet.controllers.kai.grouping.hub import Hub
 from ghostfleet.controllers.kai.grouping.leaderworkerset import WORKER_INDEX
 from ghostfleet.controllers.kai.grouping.metadata import GroupingError, Metadata, annotations_of, labels_of
 from ghostfleet.controllers.kai.grouping.owners import Owners
-from ghostfleet.controllers.workers import Steps, Workers
+from ghostfleet.controllers.requests import Request, Steps, unwritten
+from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.ratelimit import ItemExponentialBackoff
-from ghostfleet.core.store import Store
+from ghostfleet.core.store import Reader, Store
 
 __all__ = ["PodGrouper"]
 
@@ -42,13 +43,13 @@ class PodGrouper:
     """Groups the pods of one store."""
 
     def __init__(self, store: Store, registry: Registry, profile: Profile, config: KaiConfig) -> None:
-        self._store = store
+        self._store: Reader = store
         self._config = config
         self._hub = Hub(store, Owners(store, registry), config)
-        client = profile.limiter("kai-pod-grouper")
+        client = profile.api_client("kai-pod-grouper")
         self._recorder = EventRecorder(store, "pod-grouper", profile, client)
         self._workers: Workers[Key] = Workers(
-            store.clock,
+            store,
             self._sync,
             count=profile.number("kai-pod-grouper.workers"),
             client=client,
@@ -92,18 +93,17 @@ class PodGrouper:
 
     def _apply(self, metadata: Metadata) -> Steps:
         """Create the pod group, or bring it up to date."""
-        place = (metadata.namespace, metadata.name)
-        old = self._store.find(POD_GROUPS, *place)
+        old = self._store.find(POD_GROUPS, metadata.namespace, metadata.name)
         if old is None:
-            yield 1
-            if self._store.find(POD_GROUPS, *place) is None:
-                self._store.create(POD_GROUPS, metadata.pod_group())
+            yield Request("create", POD_GROUPS, _create, metadata)
         elif self._changed(old, metadata) is not None:
-            yield 1
-            old = self._store.find(POD_GROUPS, *place)
-            new = self._changed(old, metadata) if old is not None else None
-            if new is not None:
-                self._store.update(POD_GROUPS, new)
+            yield Request("update", POD_GROUPS, self._update, metadata)
+
+    def _update(self, store: Store, metadata: Metadata) -> None:
+        old = store.find(POD_GROUPS, metadata.namespace, metadata.name)
+        new = self._changed(old, metadata) if old is not None else None
+        if new is not None:
+            store.update(POD_GROUPS, new)
 
     def _changed(self, old: Object, metadata: Metadata) -> Object | None:
         """The group with what is new about it; None when it is as it is to be."""
@@ -133,20 +133,33 @@ class PodGrouper:
 
     def _label(self, namespace: str, name: str, labels: dict[str, str], annotations: dict[str, str]) -> Steps:
         """Give a pod labels and annotations that it does not have: two requests, written down as one."""
-        for wanted, had in ((labels, labels_of), (annotations, annotations_of)):
-            pod = self._store.find("pods", namespace, name)
-            if pod is not None and not wanted.items() <= had(pod).items():
-                yield 1
         pod = self._store.find("pods", namespace, name)
         if pod is None:
             return
-        metadata = dict(pod["metadata"])
-        if not labels.items() <= labels_of(pod).items():
-            metadata["labels"] = {**labels_of(pod), **labels}
-        if not annotations.items() <= annotations_of(pod).items():
-            metadata["annotations"] = {**annotations_of(pod), **annotations}
-        if metadata != pod["metadata"]:
-            self._store.replace("pods", pod, {**pod, "metadata": metadata})
+        lacks_labels = not labels.items() <= labels_of(pod).items()
+        lacks_notes = not annotations.items() <= annotations_of(pod).items()
+        if lacks_labels and lacks_notes:
+            yield unwritten("patch", "pods")
+        if lacks_labels or lacks_notes:
+            yield Request("patch", "pods", _describe, namespace, name, labels, annotations)
+
+
+def _create(store: Store, metadata: Metadata) -> None:
+    if store.find(POD_GROUPS, metadata.namespace, metadata.name) is None:
+        store.create(POD_GROUPS, metadata.pod_group())
+
+
+def _describe(store: Store, namespace: str, name: str, labels: dict[str, str], annotations: dict[str, str]) -> None:
+    pod = store.find("pods", namespace, name)
+    if pod is None:
+        return
+    metadata = dict(pod["metadata"])
+    if not labels.items() <= labels_of(pod).items():
+        metadata["labels"] = {**labels_of(pod), **labels}
+    if not annotations.items() <= annotations_of(pod).items():
+        metadata["annotations"] = {**annotations_of(pod), **annotations}
+    if metadata != pod["metadata"]:
+        store.replace("pods", pod, {**pod, "metadata": metadata})
 
 
 def _is_orphan_with_group(pod: Object) -> bool:

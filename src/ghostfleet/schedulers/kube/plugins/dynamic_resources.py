@@ -57,6 +57,7 @@ class DynamicResources(Plugin):
     """Gives devices to the claims of pods."""
 
     name = "DynamicResources"
+    fields = frozenset(("resourceClaims", "extendedResources"))
     weight = 2
     kinds = (CLAIMS, SLICES, CLASSES, TAINT_RULES)
     events = frozenset(("nodes", *kinds))
@@ -89,6 +90,14 @@ class DynamicResources(Plugin):
             self._manager = self.snapshot.index(DeviceManager, lambda: DeviceManager(self.snapshot))
         return self._manager
 
+    @property
+    def asked_with(self) -> frozenset[str]:
+        # Its arguments are about pods with claims only.
+        return self.fields
+
+    def skips(self, info: SpecInfo) -> bool:
+        return not info.resource_claims and not self._extended.serving(info)
+
     # -- events ------------------------------------------------------------------------------------------------------
 
     def notice(self, change: Change) -> None:
@@ -111,8 +120,6 @@ class DynamicResources(Plugin):
     # -- before ------------------------------------------------------------------------------------------------------
 
     def pre_enqueue(self, pod: Object) -> bool:
-        if not pod["spec"].get("resourceClaims"):
-            return True
         try:
             find_claims(self._store, pod)
         except ClaimError:
@@ -139,8 +146,6 @@ class DynamicResources(Plugin):
 
     def pre_filter(self, pod: PodInfo) -> Filter | None:
         serving = self._extended.serving(pod.info)
-        if not pod.info.resource_claims and not serving:
-            return None
         try:
             claims = find_claims(self._store, pod.pod)
         except ClaimError as error:
@@ -178,8 +183,6 @@ class DynamicResources(Plugin):
                     raise Rejected(f"request {wanted}: device class {named} does not exist")
 
     def pre_score(self, pod: PodInfo) -> Score | None:
-        if not pod.info.resource_claims:
-            return None
         try:
             claims = find_claims(self._store, pod.pod)
         except ClaimError:
@@ -219,9 +222,6 @@ class DynamicResources(Plugin):
             self._store.set_status(CLAIMS, claim, status)
 
     # -- after -------------------------------------------------------------------------------------------------------
-
-    def concerns(self, info: SpecInfo) -> bool:
-        return bool(info.resource_claims or self._extended.serving(info))
 
     def reserve(self, pod: Object, info: SpecInfo, node: str) -> bool | None:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ghostfleet.api.defaults import apply_defaults, finish_create, prepare_for_create, prepare_for_update
+from ghostfleet.api.strategy import apply_defaults, finish_create, prepare_for_create, prepare_for_update
 
 NOW, LATER = "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"
 

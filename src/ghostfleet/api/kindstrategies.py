@@ -1,17 +1,27 @@
-"""Preparation of single kinds: what the tables of strategies cannot say.
+"""Kind strategies: what the registry of each built-in kind does around a write.
 
-Each function here is one kind's own business around a write: the labels by which a job finds its pods, the template
-generation of a daemon set, the fields a service loses when it changes its type, the two names of a claim's source.
+The *generation* of an object counts the changes of what it asks for, so that a controller can say which state it has
+seen; most kinds with a spec have one, but by no means all. The *status* of most kinds belongs to their controllers: it
+starts empty, and only the status subresource changes it, which in turn changes nothing else. How much of the metadata a
+status update may change differs from kind to kind. So much a table can say; each function here is one kind's own
+business: the labels by which a job finds its pods, the template generation of a daemon set, the fields a service loses
+when it changes its type, the two names of a claim's source.
+
+Two versions of an object ask for the *same* when they differ at most in empty lists, absent ones and nulls.
 """
 
 from __future__ import annotations
 
-from ghostfleet.api.defaults.comparison import same
+from dataclasses import dataclass
+from typing import Any
+
 from ghostfleet.api.defaults.filling import each, replaced, rule, without
 from ghostfleet.api.defaults.services import is_externally_accessible
 from ghostfleet.core.changes import Object
 
 __all__ = [
+    "RESET",
+    "Strategy",
     "changed_service",
     "claim_with_sources",
     "definition_with_stored_version",
@@ -21,9 +31,96 @@ __all__ = [
     "plain_secret_references",
     "request_since",
     "request_without_user",
+    "same",
     "start_template_generation",
+    "strategy_of",
     "volume_since",
 ]
+
+#: Metadata that most of the newer kinds protect from writes of their status.
+RESET = ("deletionTimestamp", "generation", "selfLink", "labels", "annotations", "finalizers", "ownerReferences")
+_ALL_METADATA = (*RESET, "name", "namespace", "uid", "creationTimestamp", "deletionGracePeriodSeconds", "generateName")
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """How a kind is written."""
+
+    #: Its objects start with generation 1.
+    counts: bool = False
+    #: Fields whose change raises the generation; `annotations` and `labels` are those of the metadata, and `*` is all
+    #: but the metadata.
+    raised_by: tuple[str, ...] = ()
+    #: It has a status that writes to the object itself do not change.
+    status: bool = False
+    #: Its status is not reset at creation: a node's may be given, a pod's is made by its own preparation.
+    born_with_status: bool = False
+    #: Metadata that a write of its status does not change.
+    keeps: tuple[str, ...] = ()
+
+
+_SPEC = ("spec",)
+_PLAIN = Strategy()
+_COUNTED = Strategy(counts=True, raised_by=_SPEC)
+_WORKLOAD = Strategy(counts=True, raised_by=_SPEC, status=True)
+_STATUS = Strategy(status=True)
+_FLOW = Strategy(counts=True, raised_by=_SPEC, status=True, keeps=_ALL_METADATA)
+_WEBHOOKS = Strategy(counts=True, raised_by=("webhooks",))
+
+_STRATEGIES: dict[str, Strategy] = {
+    "pods": Strategy(
+        counts=True, raised_by=_SPEC, status=True, born_with_status=True, keeps=("ownerReferences", "deletionTimestamp")
+    ),
+    "podtemplates": Strategy(counts=True, raised_by=("template",)),
+    "replicationcontrollers": _WORKLOAD,
+    "services": _STATUS,
+    "namespaces": _STATUS,
+    "nodes": Strategy(status=True, born_with_status=True),
+    "persistentvolumes": _STATUS,
+    "persistentvolumeclaims": _STATUS,
+    "resourcequotas": _STATUS,
+    "deployments.apps": Strategy(counts=True, raised_by=("spec", "annotations"), status=True, keeps=("labels",)),
+    "replicasets.apps": _WORKLOAD,
+    "statefulsets.apps": _WORKLOAD,
+    "daemonsets.apps": _WORKLOAD,
+    "jobs.batch": _WORKLOAD,
+    "cronjobs.batch": _WORKLOAD,
+    "horizontalpodautoscalers.autoscaling": _STATUS,
+    "poddisruptionbudgets.policy": _WORKLOAD,
+    "ingresses.networking.k8s.io": _WORKLOAD,
+    "ingressclasses.networking.k8s.io": _COUNTED,
+    "networkpolicies.networking.k8s.io": _COUNTED,
+    "servicecidrs.networking.k8s.io": Strategy(status=True, keeps=RESET),
+    "endpointslices.discovery.k8s.io": Strategy(counts=True, raised_by=("*", "labels")),
+    "priorityclasses.scheduling.k8s.io": Strategy(counts=True),
+    "csidrivers.storage.k8s.io": Strategy(raised_by=_SPEC),
+    "volumeattachments.storage.k8s.io": Strategy(status=True, keeps=RESET),
+    "resourceclaims.resource.k8s.io": Strategy(status=True, keeps=RESET),
+    "resourceslices.resource.k8s.io": _COUNTED,
+    "deviceclasses.resource.k8s.io": _COUNTED,
+    "devicetaintrules.resource.k8s.io": Strategy(counts=True, raised_by=_SPEC, status=True, keeps=RESET),
+    "certificatesigningrequests.certificates.k8s.io": _STATUS,
+    "flowschemas.flowcontrol.apiserver.k8s.io": _FLOW,
+    "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": _FLOW,
+    "validatingwebhookconfigurations.admissionregistration.k8s.io": _WEBHOOKS,
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io": _WEBHOOKS,
+    "validatingadmissionpolicies.admissionregistration.k8s.io": Strategy(
+        counts=True, raised_by=_SPEC, status=True, keeps=RESET
+    ),
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io": _COUNTED,
+    "mutatingadmissionpolicies.admissionregistration.k8s.io": _COUNTED,
+    "mutatingadmissionpolicybindings.admissionregistration.k8s.io": _COUNTED,
+    "customresourcedefinitions.apiextensions.k8s.io": _WORKLOAD,
+    "apiservices.apiregistration.k8s.io": Strategy(
+        status=True, keeps=("labels", "annotations", "finalizers", "ownerReferences")
+    ),
+}
+
+
+def strategy_of(resource_key: str) -> Strategy:
+    """The strategy of a built-in kind; the plainest one for kinds that the table does not name."""
+    return _STRATEGIES.get(resource_key, _PLAIN)
+
 
 _UID, _OLD_UID = "batch.kubernetes.io/controller-uid", "controller-uid"
 _JOB, _OLD_JOB = "batch.kubernetes.io/job-name", "job-name"
@@ -205,3 +302,14 @@ def _node_ports(spec: Object) -> set[int]:
 
 def _has_health_port(spec: Object) -> bool:
     return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether both mean the same."""
+    if left is right or left == right:
+        return True
+    if isinstance(left, dict) and isinstance(right, dict):
+        return all(same(left.get(key), right.get(key)) for key in left.keys() | right.keys())
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    return left in (None, []) and right in (None, [])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghostfleet.languages.jq import JqError, compile_jq
-from ghostfleet.stages.questions import question
+from ghostfleet.stages.selectors import question
 
 QUERIES = [
     ".status.phase",

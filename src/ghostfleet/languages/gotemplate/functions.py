@@ -1,20 +1,31 @@
-"""The functions that every Go template has, and those that KWOK adds for all of them.
+"""Functions that templates call: how arguments are checked, and the ones that every template has.
 
-`and` and `or` are not here: they look at no more arguments than they need, and are compiled.
+A *signature* is a text with one letter for each parameter: `s` string, `i` int, `f` float64, `b` bool, `m` map, `t`
+time, `a` anything, `v` anything with its absence noted. A star behind the last says that it may come any number of
+times. Go refuses an argument of another type, even where a person would see a number: an int64 is no int, and a
+json.Number is no string.
+
+The built-in functions are those of Go and those that KWOK adds for all templates. `and` and `or` are not among them:
+they look at no more arguments than they need, and are compiled.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote_plus
 
+from ghostfleet.core.errors import shortened
 from ghostfleet.core.yamltext import emit
 from ghostfleet.languages.budget import BUDGET, CHUNK
-from ghostfleet.languages.gotemplate.arguments import Function, as_function, charged
-from ghostfleet.languages.gotemplate.fmt import sprint, sprintf, sprintln
+from ghostfleet.languages.gotemplate.fmt import printed, sprint, sprintf, sprintln
+from ghostfleet.languages.gotemplate.literals import Number
 from ghostfleet.languages.gotemplate.values import (
     MISSING,
+    Float,
     Int,
     Quoted,
     TemplateError,
@@ -25,9 +36,132 @@ from ghostfleet.languages.gotemplate.values import (
     type_name,
     unsized,
 )
+from ghostfleet.languages.gotimes import Time
 from ghostfleet.languages.govalues import json_text, quote
 
-__all__ = ["BUILTINS", "index_of", "quoted"]
+__all__ = ["BUILTINS", "Function", "charged", "checked", "constant", "from_python", "items", "made"]
+
+_GO_NAMES = {"s": "string", "i": "int", "f": "float64", "b": "bool", "m": "map[string]interface {}", "t": "time.Time"}
+_TYPES: dict[str, tuple[type, ...]] = {
+    "s": (str, Quoted),
+    "i": (Int,),
+    "f": (Float,),
+    "b": (bool,),
+    "m": (dict,),
+    "t": (Time,),
+}
+_ANNOTATIONS = {"str": "s", "int": "i", "float": "f", "bool": "b"}
+_HTML = str.maketrans({'"': "&#34;", "'": "&#39;", "&": "&amp;", "<": "&lt;", ">": "&gt;", "\0": "\ufffd"})
+_SCRIPT = {"\\": "\\\\", "'": "\\'", '"': '\\"', "<": "\\u003C", ">": "\\u003E", "&": "\\u0026", "=": "\\u003D"}
+#: YAML takes a quoted text of up to 1024 characters for a key, if need be; longer ones are left as plain text.
+_MOST_QUOTED = 900
+#: these work on no more than they name
+_LIGHT = frozenset(("index", "len", "not", "eq", "ne", "lt", "le", "gt", "ge", "Quote", "NodeConditions"))
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function that templates can call."""
+
+    name: str
+    signature: str
+    call: Callable[..., Any]
+
+    @property
+    def variadic(self) -> bool:
+        return self.signature.endswith("*")
+
+    @property
+    def letters(self) -> str:
+        return self.signature.removesuffix("*")
+
+    def letter(self, place: int) -> str:
+        """The type of a parameter; of one too many it does not matter."""
+        return self.letters[min(place, len(self.letters) - 1)] if self.letters else "a"
+
+    def misfit(self, count: int) -> str:
+        """What is wrong with a number of arguments, or nothing."""
+        least = len(self.letters) - self.variadic
+        if count == least or (self.variadic and count > least):
+            return ""
+        wanted = f"at least {least}" if self.variadic else str(least)
+        return f"wrong number of args for {self.name}: want {wanted} got {count}"
+
+
+def _as_function(name: str, signature: str, call: Callable[..., Any]) -> Function:
+    return Function(name, signature, call)
+
+
+def charged(name: str, signature: str, call: Callable[..., Any]) -> Function:
+    """A function that is charged for the texts and lists that it is given, and for what it makes of them."""
+
+    def run(*values: Any) -> Any:
+        for value in values:
+            if isinstance(value, str | list | dict):
+                BUDGET.handle(len(value))
+        made = call(*values)
+        if isinstance(made, str | list | dict):
+            BUDGET.handle(len(made))
+        return made
+
+    return Function(name, signature, run)
+
+
+def from_python(name: str, call: Callable[..., Any]) -> Function:
+    """A function that the caller gives, with the types that its annotations name."""
+    try:
+        parameters = list(inspect.signature(call).parameters.values())
+    except (TypeError, ValueError):
+        return Function(name, "a*", call)
+    letters = ""
+    for parameter in parameters:
+        annotation = parameter.annotation
+        named = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+        letters += _ANNOTATIONS.get(named, "a")
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            return Function(name, letters + "*", call)
+    return Function(name, letters, call)
+
+
+def checked(value: Any, letter: str) -> Any:
+    """An argument as a parameter takes it."""
+    if letter == "v":
+        return value
+    if value is None or value is MISSING:
+        if letter == "a":
+            return None
+        if letter == "m":
+            return {}
+        raise TemplateError(f"invalid value; expected {_GO_NAMES[letter]}")
+    if letter != "a" and type(value) not in _TYPES[letter]:
+        raise TemplateError(f"wrong type for value; expected {_GO_NAMES[letter]}; got {type_name(value)}")
+    return value
+
+
+def constant(literal: Any, letter: str) -> Any:
+    """A literal as a parameter takes it: a number takes the type that is asked for."""
+    if isinstance(literal, Number):
+        if letter == "i" and literal.integer is not None:
+            return Int(literal.integer)
+        if letter == "f":
+            return Float(literal.float)
+        if letter in "av":
+            return literal.ideal
+    elif letter in "av" or (letter == "s" and type(literal) is str) or (letter == "b" and type(literal) is bool):
+        return literal
+    raise TemplateError(f"expected {_GO_NAMES.get(letter, 'something else')}; found a literal")
+
+
+def made(result: Any) -> Any:
+    """What a function of the caller gave, as a value of templates."""
+    kind = type(result)
+    if kind is int:
+        return Int(result)
+    if kind is float:
+        return Float(result)
+    if kind is tuple:
+        return list(result)
+    return result
 
 
 def _place(index: Any, size: int) -> int:
@@ -39,7 +173,7 @@ def _place(index: Any, size: int) -> int:
     return int(index)
 
 
-def index_of(item: Any, *indexes: Any) -> Any:
+def _index_of(item: Any, *indexes: Any) -> Any:
     """`index x 1 "a"`: x[1]["a"]."""
     if item is None or item is MISSING:
         raise TemplateError("index of untyped nil")
@@ -62,6 +196,23 @@ def index_of(item: Any, *indexes: Any) -> Any:
         else:
             raise TemplateError(f"can't index item of type {type_name(item)}")
     return item
+
+
+def items(value: Any, variables: int) -> tuple[int, Iterable[tuple[Any, Any]]]:
+    """What a range goes through: how many pairs of index or key and element, and these one by one."""
+    if type(value) is list:
+        BUDGET.step(len(value) // 8)
+        return len(value), [(Int(place), element) for place, element in enumerate(value)]
+    if type(value) is dict:
+        BUDGET.step(len(value))
+        return len(value), [(key, value[key]) for key in sorted(value)]
+    if isinstance(value, Int):
+        if variables > 1:
+            raise TemplateError(f"can't use {value} to iterate over more than one variable")
+        return max(0, value), ((MISSING, type(value)(number)) for number in range(value))
+    if value is MISSING or value is None:
+        return 0, ()
+    raise TemplateError(f"range can't iterate over {shortened(printed(value))}")
 
 
 def length_of(item: Any) -> Int:
@@ -121,17 +272,9 @@ def _plain(values: tuple[Any, ...]) -> str:
     return sprint(["<no value>" if value is None else value for value in values])
 
 
-_HTML = str.maketrans({'"': "&#34;", "'": "&#39;", "&": "&amp;", "<": "&lt;", ">": "&gt;", "\0": "\ufffd"})
-_SCRIPT = {"\\": "\\\\", "'": "\\'", '"': '\\"', "<": "\\u003C", ">": "\\u003E", "&": "\\u0026", "=": "\\u003D"}
-
-
 def _script(text: str) -> str:
     BUDGET.step(len(text) // 8)
     return "".join(_SCRIPT.get(one) or (one if one.isprintable() else f"\\u{ord(one):04X}") for one in text)
-
-
-#: YAML takes a quoted text of up to 1024 characters for a key, if need be; longer ones are left as plain text.
-_MOST_QUOTED = 900
 
 
 @lru_cache(maxsize=4096)
@@ -144,7 +287,7 @@ def _quoted_text(value: str) -> str:
     return made
 
 
-def quoted(value: Any) -> str:
+def _quoted(value: Any) -> str:
     """KWOK's Quote: a JSON text, in quotes whatever the value is."""
     if type(value) is str:
         if len(value) < CHUNK:
@@ -191,15 +334,13 @@ def node_conditions() -> list[dict[str, Any]]:
     ]
 
 
-#: these work on no more than they name
-_LIGHT = frozenset(("index", "len", "not", "eq", "ne", "lt", "le", "gt", "ge", "Quote", "NodeConditions"))
 BUILTINS: dict[str, Function] = {
-    name: (as_function if name in _LIGHT else charged)(name, signature, call)
+    name: (_as_function if name in _LIGHT else charged)(name, signature, call)
     for name, signature, call in (
         ("html", "a*", lambda *values: _plain(values).translate(_HTML)),
         ("js", "a*", lambda *values: _script(_plain(values))),
         ("urlquery", "a*", lambda *values: quote_plus(_plain(values), safe="-_.~")),
-        ("index", "vv*", index_of),
+        ("index", "vv*", _index_of),
         ("len", "v", length_of),
         ("not", "v", lambda value: not is_true(value)),
         ("print", "a*", lambda *values: sprint(list(values))),
@@ -211,7 +352,7 @@ BUILTINS: dict[str, Function] = {
         ("le", "vv", less_or_equal),
         ("gt", "vv", lambda first, other: not less_or_equal(first, other)),
         ("ge", "vv", lambda first, other: not less(first, other)),
-        ("Quote", "a", quoted),
+        ("Quote", "a", _quoted),
         ("YAML", "ai*", as_yaml),
         ("NodeConditions", "", node_conditions),
     )

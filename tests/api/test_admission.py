@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ghostfleet.api.defaults import admit_pod, admit_pod_update
+from ghostfleet.api.admission import admit_pod
+from ghostfleet.api.defaults.pods import keep_admitted
 from ghostfleet.core.errors import ApiError
 
 CLASSES = {
@@ -100,6 +101,6 @@ def test_an_admitted_pod_is_admitted_as_it_is():
 
 def test_an_update_that_leaves_out_what_admission_gave_keeps_it():
     old = pod(**admitted(pod(priorityClassName="high")))
-    spec = admit_pod_update(old, pod(priorityClassName="high"))["spec"]
+    spec = keep_admitted(old, pod(priorityClassName="high"))["spec"]
     assert (spec["priority"], spec["preemptionPolicy"], len(spec["tolerations"])) == (1000, "Never", 2)
-    assert admit_pod_update(old, old) is old
+    assert keep_admitted(old, old) is old
