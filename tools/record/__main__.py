@@ -57,6 +57,7 @@ TOPICS = {
     "stages": Topic("what objects go through with kwok", controllers=False, programs=True),
     "defaults": Topic("new objects as kube-apiserver stores them", controllers=True),
     "validation": Topic("what kube-apiserver says about bad objects", controllers=False),
+    "devicevalidation": Topic("what kube-apiserver says about bad claims, classes and slices", controllers=False),
     "customresources": Topic("what kube-apiserver says about definitions and custom objects", controllers=False),
     "patches": Topic("answers of kube-apiserver to patches", controllers=False),
     "latency": Topic("how long requests take, and the scheduler for a pod", programs=True),

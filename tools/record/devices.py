@@ -2,7 +2,7 @@
 
 kube-controller-manager makes the claims of templates. A scenario's classes, slices, claims, nodes and residents are
 made, the scheduler is given a moment to see them, and then the pods come one by one. After each, the claims of all pods
-are written down with what they hold. Where a claim was given back for a pod, it is told whether the pod is bound later.
+are written down with what they hold. A pod for which a claim was given back is waited for until it was tried again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _COLLECTIONS = {
     "nodes": _NODES,
     "residents": _PODS,
 }
-_MOMENT, _LATER = 0.25, 6.0
+_EVENTS = "/api/v1/namespaces/default/events"
+_MOMENT, _PATIENCE = 0.25, 6.0
 Object = dict[str, Any]
 
 
@@ -98,12 +99,12 @@ class _Recorder:
         self._send("PATCH", path, {"status": {**claim["status"], "reservedFor": users}})
 
     def _play(self, given: Object) -> list[Object]:
-        """A verdict for each pod, until somebody must go or has given a claim back: then nothing is as it was."""
+        """A verdict for each pod, until somebody must go: then nothing is as it was."""
         verdicts = []
         for pod in given["arrivals"]:
             verdict = self._verdict(pod)
             verdicts.append(verdict)
-            if verdict["nominated"] or "later" in verdict:
+            if verdict["nominated"]:
                 break
             if verdict["node"] is None:
                 self._remove(pod)
@@ -113,20 +114,19 @@ class _Recorder:
         return verdicts
 
     def _verdict(self, pod: Object) -> Object:
+        name = pod["metadata"]["name"]
         verdict = self._verdicts.of(pod, tried=is_tried(pod))
-        seen = self._send("GET", f"{_PODS}/{pod['metadata']['name']}")
-        verdict = seen_claims(verdict, seen, self._send("GET", _CLAIMS)["items"])
-        if DEALLOCATED in (verdict["message"] or ""):
-            verdict["later"] = self._is_bound_later(pod)
-        return verdict
-
-    def _is_bound_later(self, pod: Object) -> bool:
-        end = time.monotonic() + _LATER
-        while time.monotonic() < end:
-            if self._send("GET", f"{_PODS}/{pod['metadata']['name']}")["spec"].get("nodeName"):
-                return True
-            time.sleep(0.05)
-        return False
+        end = time.monotonic() + _PATIENCE
+        while DEALLOCATED in (verdict["message"] or "") and verdict["node"] is None and time.monotonic() < end:
+            # It is tried again at once, or after its back-off.
+            time.sleep(_MOMENT)
+            verdict = self._verdicts.now(name)
+        if any("resourceClaimName" in each for each in pod["spec"].get("resourceClaims", ())):
+            # Events are written in the background.
+            time.sleep(_MOMENT)
+        seen = self._send("GET", f"{_PODS}/{name}")
+        events = self._send("GET", f"{_EVENTS}?fieldSelector=involvedObject.uid={seen['metadata']['uid']}")["items"]
+        return seen_claims(verdict, seen, self._send("GET", _CLAIMS)["items"], events)
 
     def _remove(self, pod: Object) -> None:
         """Delete a pod and wait until the claims that were made for it are gone, too."""

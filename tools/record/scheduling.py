@@ -83,10 +83,14 @@ class Verdicts:
         name = pod["metadata"]["name"]
         self.send("POST", _PODS, pod)
         if tried:
-            seen = self._decided(name)
+            self._await_decision(name)
         else:
             time.sleep(4 * _MOMENT)
-            seen = self.send("GET", f"{_PODS}/{name}")
+        return self.now(name)
+
+    def now(self, name: str) -> Verdict:
+        """What has become of a pod."""
+        seen = self.send("GET", f"{_PODS}/{name}")
         conditions = {each["type"]: each for each in seen["status"].get("conditions", ())}
         if seen["status"].get("nominatedNodeName"):
             # Victims are deleted in the background.
@@ -101,13 +105,13 @@ class Verdicts:
         }
         return verdict
 
-    def _decided(self, name: str) -> dict[str, Any]:
-        """The pod, once it is bound or refused."""
+    def _await_decision(self, name: str) -> None:
+        """Wait until a pod is bound or refused."""
         end = time.monotonic() + _PATIENCE
         while time.monotonic() < end:
             pod = self.send("GET", f"{_PODS}/{name}")
             if any(each["type"] == "PodScheduled" for each in pod["status"].get("conditions", ())):
-                return pod
+                return
             time.sleep(0.01)
         raise SystemExit(f"pod {name}: kube-scheduler did not decide within {_PATIENCE:.0f} seconds")
 

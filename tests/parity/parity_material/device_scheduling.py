@@ -8,12 +8,14 @@ given to ours again for the node of the recorded one, so that their devices can 
 
 from __future__ import annotations
 
+import json
+import re
+
 from parity_material.scheduling import Place, Verdict, differences
 
 from ghostfleet.api.podclaims import CLAIMS, CLASSES, SLICES, TEMPLATES, consumer
 from ghostfleet.controllers.resourceclaims import ResourceClaimController
 from ghostfleet.core.changes import Object
-from ghostfleet.core.clock import SECOND
 from ghostfleet.core.profile import load_profile
 
 __all__ = ["DEALLOCATED", "NAMESPACE_LABELS", "device_differences", "is_tried", "replay_devices", "seen_claims"]
@@ -26,8 +28,10 @@ _POD_CLAIM = "resource.kubernetes.io/pod-claim-name"
 _EXTENDED_CLAIM = "resource.kubernetes.io/extended-resource-claim"
 _EXTENDED = "extended resources"
 _GATES = [{"name": "example.com/parity"}]
-#: Longer than the first back-off of a pod.
-_LATER = 5 * SECOND
+_WRONG = 'running "DynamicResources" filter plugin: '
+_DEVICE = re.compile(r"[\w.]+\.example\.com/\S+")
+#: What is compared on the node of the recorded scheduler.
+_OF_NODE = ("claims", "served")
 
 
 def is_tried(pod: Object) -> bool:
@@ -35,14 +39,18 @@ def is_tried(pod: Object) -> bool:
     return all(each.get("resourceClaimName") != "missing" for each in pod["spec"].get("resourceClaims", ()))
 
 
-def seen_claims(verdict: Verdict, pod: Object, claims: list[Object]) -> Verdict:
+def seen_claims(verdict: Verdict, pod: Object, claims: list[Object], events: list[Object]) -> Verdict:
     """A verdict with what claims hold then; those made for a pod are named by it, and what is random is left out."""
     message = verdict["message"]
     for claim in claims if message else ():
         message = message.replace(claim["metadata"]["name"], _name(claim))
-    told = {_name(claim): _told(claim) for claim in claims}
-    served = pod["status"].get("extendedResourceClaimStatus", {}).get("requestMappings")
-    return {**verdict, "message": message, "claims": told, **({"served": served} if served else {})}
+    told = {**verdict, "message": message, "claims": {_name(claim): _told(claim) for claim in claims}}
+    if served := pod["status"].get("extendedResourceClaimStatus", {}).get("requestMappings"):
+        told["served"] = served
+    if given_back := sorted({each["message"] for each in events if DEALLOCATED in each["message"]}):
+        # Scores are of one attempt or another.
+        told |= {"givenBack": given_back, "scores": {}}
+    return told
 
 
 def _name(claim: Object) -> str:
@@ -92,15 +100,12 @@ class _DevicePlace(Place):
 
     def judge(self, pod: Object, real: Verdict) -> Verdict:
         verdict = self._judged(pod)
-        if DEALLOCATED in (verdict["message"] or ""):
-            self.clock.run(until=self.clock.now() + _LATER)
-            verdict["later"] = self.verdict(pod, {})["node"] is not None
         self.remove(pod)
         if real["node"] is None:
             return verdict
         if verdict["node"] not in (None, real["node"]):
             again = self._judged(_only_on(pod, real["node"]))
-            verdict |= {what: again[what] for what in ("claims", "served") if what in again}
+            verdict |= {what: again.get(what) for what in _OF_NODE}
             self.remove(pod)
         self.settle({**pod, "spec": {**pod["spec"], "nodeName": real["node"]}})
         self._serve(pod["metadata"]["name"], real)
@@ -119,7 +124,11 @@ class _DevicePlace(Place):
             scores = {}
             self.create("pods", pod)
         seen = self.store.get("pods", "default", pod["metadata"]["name"])
-        return seen_claims(self.verdict(pod, scores), seen, self.store.list(CLAIMS))
+        uid, node = seen["metadata"]["uid"], seen["spec"].get("nodeName")
+        events = [each for each in self.store.list("events") if each["involvedObject"]["uid"] == uid]
+        verdict = self.verdict(pod, scores if node else {})
+        verdict = seen_claims(verdict, seen, self.store.list(CLAIMS), events)
+        return {**verdict, "scores": verdict["scores"] or ({node: 0} if node else {})}
 
     def _serve(self, name: str, real: Verdict) -> None:
         """Make the claim by which devices serve the extended resources of a pod, if it has got one."""
@@ -138,10 +147,11 @@ class _DevicePlace(Place):
         """Let claims hold what they are told to."""
         pods = {pod["metadata"]["name"]: pod for pod in self.store.list("pods")}
         for claim in self.store.list(CLAIMS):
-            if "allocation" in (status := told.get(_name(claim), {})):
-                reserved = [consumer(pods[name]) for name in status.get("reservedFor", ())]
-                held = {"allocation": status["allocation"], **({"reservedFor": reserved} if reserved else {})}
-                self.store.set_status(CLAIMS, claim, held)
+            status = told.get(_name(claim), {})
+            held = {"allocation": status["allocation"]} if "allocation" in status else {}
+            if users := status.get("reservedFor"):
+                held["reservedFor"] = [consumer(pods[name]) for name in users]
+            self.store.set_status(CLAIMS, claim, held)
         self.clock.settle()
 
 
@@ -152,12 +162,20 @@ def _only_on(pod: Object, node: str) -> Object:
     return {**pod, "spec": {**pod["spec"], "affinity": affinity}}
 
 
+def _on_any_node(message: str | None) -> str | None:
+    """A message without the device that showed an error: nodes are looked at all at once, and any may be the first."""
+    return _DEVICE.sub("DEVICE", message) if message and _WRONG in message else message
+
+
 def device_differences(real: Verdict, ours: Verdict) -> list[str]:
     """How a verdict of ours is not that of the real scheduler; claims are those on the node that it chose."""
-    told = differences(real, ours)
-    for what in ("later", "served"):
+    told = differences(*({**each, "message": _on_any_node(each["message"])} for each in (real, ours)))
+    for what in ("givenBack", "served"):
         if real.get(what) != ours.get(what):
             told.append(f"{what}: real {real.get(what)}, ours {ours.get(what)}")
     names = sorted({*real["claims"], *ours["claims"]})
     differing = (name for name in names if real["claims"].get(name) != ours["claims"].get(name))
-    return told + [f"{name}: real {real['claims'].get(name)}, ours {ours['claims'].get(name)}" for name in differing]
+    both = (
+        (name, *(json.dumps(each["claims"].get(name), sort_keys=True) for each in (real, ours))) for name in differing
+    )
+    return told + [f"{name}: real {theirs}, ours {own}" for name, theirs, own in both]
