@@ -54,7 +54,7 @@ RUN_LABEL = "ghostfleet.dev/run"
 CLASS_LABEL = "ghostfleet.dev/class"
 #: On the workloads of a mix: the workload's number in the run.
 INDEX_ANNOTATION = "ghostfleet.dev/index"
-#: On pods: how long they run. `stages.behaviour` knows it too, but takes long to load.
+#: On pods: how long they run. `stages.lifecycle` knows it too, but takes long to load.
 _DURATION = "ghostfleet.dev/duration"
 #: Before the name of a project in that of its namespace.
 _PROJECT_PREFIX = "runai-"
