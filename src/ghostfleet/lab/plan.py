@@ -29,7 +29,7 @@ from ghostfleet.lab.arrivals import parse_rate
 from ghostfleet.lab.claims import with_claim
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.mix import Mix, Workload, WorkloadClass
-from ghostfleet.lab.mixfile import Given, read_mix
+from ghostfleet.lab.mixfile import ClassDefaults, read_mix
 from ghostfleet.lab.podfields import with_metadata, with_pod_spec
 from ghostfleet.lab.runoptions import RunOptions
 from ghostfleet.lab.templates import Values, compiled, placeholder
@@ -188,7 +188,9 @@ class Plan(RunOptions):
     def load(self) -> Mix:
         """The mix of the file, or of one class without a name that is as the options say."""
         if self.mix:
-            return read_mix(Path(self.mix), Given(self.gpus, self.workers, self.runtime or _RUNTIME, self.namespace))
+            return read_mix(
+                Path(self.mix), ClassDefaults(self.gpus, self.workers, self.runtime or _RUNTIME, self.namespace)
+            )
         # A template says its type itself; what the record of a run calls it may be no type that is known.
         kind = chosen_type("" if self.template else self.type, self.template)
         runtime = self.runtime or (_RUNTIME if kind.ends else "")
