@@ -62,9 +62,9 @@ _PARENT = """
 import sys
 from pathlib import Path
 from ghostfleet.core.clock import WallClock
-from ghostfleet.kube.processes import Part, Processes
+from ghostfleet.kube.processes import Processes, Program
 processes = Processes(Path(sys.argv[1]), WallClock())
-processes.start(Part("child", ["sh", "-c", "echo $$; exec cat /dev/stdin < " + sys.argv[2]]))
+processes.start(Program("child", ["sh", "-c", "echo $$; exec cat /dev/stdin < " + sys.argv[2]]))
 processes.wait(lambda: processes.log("child").read_text().endswith("\\n"))
 print(processes.log("child").read_text(), flush=True)
 processes.wait(lambda: False)
