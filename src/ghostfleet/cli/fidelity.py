@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["fidelity"]
 
+#: In the page: what stands behind it is kept as it is.
+_BY_HAND = "<!-- What follows is not made by that command. -->"
 _SIZE = re.compile(r"([1-9]\d*)(?:x([1-9]\d*))?")
 _PUBLISHED = ("mode", "jobs", "published_s", "ours_s", "error")
 _LINES = ("test", "jobs", "nodes", "figure", "measure", "real_s", "ours_s", "error", "goal", "verdict")
@@ -185,7 +187,10 @@ def _write(
 
     command = f"ghostfleet fidelity --real {sizes} --docs {docs}"
     try:
-        docs.write_text(fidelity_page(published, comparison.compared, fitted_table, command), encoding="utf-8")
+        before = docs.read_text(encoding="utf-8") if docs.exists() else ""
+        kept = "".join(before.partition(_BY_HAND)[1:])
+        page = fidelity_page(published, comparison.compared, fitted_table, command)
+        docs.write_text(f"{page}\n{kept}" if kept else page, encoding="utf-8")
     except OSError as error:
         fail(f"cannot write {docs}: {error.strerror}", WRONG_USAGE)
 

@@ -57,9 +57,9 @@ _UNKNOWN: Any = object()
 class Template:
     """A compiled template."""
 
-    __slots__ = ("_functions", "_main", "_mutates", "_now", "_slots", "_strikes", "known", "parts", "text")
+    __slots__ = ("_functions", "_main", "_mutates", "_now", "_slots", "_steps", "_strikes", "known", "parts", "text")
 
-    def __init__(self, text: str, functions: Mapping[str, Callable[..., Any]], place: str) -> None:
+    def __init__(self, text: str, functions: Mapping[str, Callable[..., Any]], place: str, steps: int) -> None:
         self.text = bounded_source(text, LONGEST_TEMPLATE)
         #: what is remembered about renderings, for those who read them
         self.known: dict[Any, Any] = {}
@@ -76,7 +76,8 @@ class Template:
         self._slots, self._main = templates[""]
         self._mutates = any(name in text for name in MUTATING)
         # A template is many lines; the place alone tells which one it is.
-        self._strikes = Strikes("template", "" if place else text, place)
+        self._strikes = Strikes("template", "" if place else text, place, steps)
+        self._steps = steps
 
     def _time(self) -> Time:
         assert self._now is not None
@@ -89,7 +90,7 @@ class Template:
         data = _copied(data) if self._mutates else data
         out: list[str] = []
         frame = [functions, MISSING if data is None else data, *[MISSING] * (self._slots - 2)]
-        BUDGET.limit, BUDGET.depth = BUDGET.steps + STEPS, 0
+        BUDGET.limit, BUDGET.depth = BUDGET.steps + self._steps, 0
         try:
             self._main(frame, frame[ROOT], out)
         except (BudgetExceeded, RecursionError) as error:
@@ -105,6 +106,8 @@ class Template:
     def exceeded(self, error: BudgetExceeded | RecursionError) -> BudgetExceeded:
         """The error of a template that goes over its budget, or whose text does when it is read."""
         counted = self._strikes.counted(error)
+        if isinstance(error, BudgetExceeded):
+            counted.line, counted.action = error.line, error.action
         if self._strikes.out:
             self._main = self._strikes.refuse
         return counted
@@ -117,13 +120,15 @@ class Template:
         return f"Template({self.text!r})"
 
 
-def compile_template(text: str, functions: Mapping[str, Callable[..., Any]] | None = None, place: str = "") -> Template:
+def compile_template(
+    text: str, functions: Mapping[str, Callable[..., Any]] | None = None, place: str = "", steps: int = STEPS
+) -> Template:
     """A template, compiled; Unsupported names what is wrong with it, or not supported.
 
-    The place is where the text stands, for messages about its budget.
+    The place is where the text stands, for messages about its budget, and that is so many steps for each rendering.
     """
     try:
-        return Template(text, functions or {}, place)
+        return Template(text, functions or {}, place, steps)
     except RecursionError:
         raise Unsupported("template: nested too deeply") from None
 
