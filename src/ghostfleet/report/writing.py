@@ -23,7 +23,7 @@ from ghostfleet.report.series import slices
 from ghostfleet.report.times import times_csv
 from ghostfleet.report.usage import Usage, held_usage, recorded_usage
 from ghostfleet.report.why import HeldUp, held_up, knows_limits
-from ghostfleet.report.workloads import Joined, join
+from ghostfleet.report.workloads import JoinedRun, join
 
 __all__ = ["Summary", "write_report"]
 
@@ -125,7 +125,7 @@ def run_figures(measured: Measured, usage: Usage | None) -> dict[str, Any]:
     return {**usage.as_json(start), "waiting": waiting}
 
 
-def _usage(directory: RunDirectory, samples: Sequence[Sample], joined: Joined, run: Run | None) -> Usage | None:
+def _usage(directory: RunDirectory, samples: Sequence[Sample], joined: JoinedRun, run: Run | None) -> Usage | None:
     recorded = recorded_usage(directory.occupancy())
     if recorded is not None or not len(joined.workloads):
         return recorded
