@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.fidelity import (
     Experiment,
@@ -19,6 +20,7 @@ from ghostfleet.lab.fidelity import (
     Records,
     Size,
     experiments,
+    measure,
     worst_first,
 )
 from ghostfleet.lab.fidelity.figures import FIGURES, SCRIPT, figures_of
@@ -150,6 +152,20 @@ def test_phases_of_one_request_take_the_time_of_one(tmp_path):
     seconds = comparison.compared[0].ours.seconds
     for phase in ("podCreated.p50", "scheduled.p50"):
         assert 0.001 < seconds[phase] < 0.02, phase
+
+
+def test_a_figure_that_is_changed_changes_its_phase_by_as_much(tmp_path):
+    slow = tmp_path / "slow.yaml"
+    figure = "request.create-binding: {value: 200ms, origin: chosen, source: a slow server}"
+    slow.write_text(f"basedOn: kubernetes\nfigures:\n  {figure}\n")
+    found = []
+    for profile in ("kubernetes", str(slow)):
+        with Embedding(profile=profile, seed=1).cluster(4, Silent()) as cluster:
+            experiment = Experiment("scale-test", 5, 4)
+            found.append(measure(cluster, experiment, RunDirectory(tmp_path / "out"), Silent(), seed=1).seconds)
+    usual, changed = found
+    assert changed["scheduled.p50"] == pytest.approx(0.2, abs=0.01)
+    assert changed["job.p50"] - usual["job.p50"] == pytest.approx(0.2, abs=0.05)
 
 
 def test_what_is_on_record_is_not_measured_again(tmp_path):
