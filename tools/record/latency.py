@@ -69,7 +69,8 @@ def record(binaries: Path) -> None:
     versions = {name: program_version(binaries / name) for name in ("kube-apiserver", "kube-scheduler", "kwok")}
     recorded = {**versions, "date": datetime.now(UTC).date().isoformat(), "cores": os.cpu_count()}
     found = {"recorded": recorded, **requests, "scheduler": scheduler}
-    RECORDED.write_text(json.dumps(found, indent=1) + "\n")
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(value)}" for name, value in found.items())
+    RECORDED.write_text(f"{{{lines}}}\n")
 
 
 # -- requests --------------------------------------------------------------------------------------------------------

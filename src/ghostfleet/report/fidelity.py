@@ -5,7 +5,7 @@ The whole page is made from measurements, so that it can be made again on any ma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ghostfleet.lab.fidelity import (
     LARGEST_ERROR,
@@ -24,6 +24,7 @@ from ghostfleet.lab.fidelity import (
     source,
     worst_first,
 )
+from ghostfleet.report.published import fitted_table
 
 __all__ = ["fidelity_page", "line_rows", "published_rows", "verdict"]
 
@@ -80,7 +81,10 @@ def verdict(lines: Sequence[Line]) -> str:
 
 
 def fidelity_page(
-    published: Sequence[Comparison], compared: Sequence[Compared], fitted_table: str, command: str
+    published: Sequence[Comparison],
+    compared: Sequence[Compared],
+    fitted: Sequence[Mapping[str, str]],
+    command: str,
 ) -> str:
     """docs/fidelity.md."""
     lines = [line for each in compared for line in each.lines]
@@ -94,7 +98,7 @@ def fidelity_page(
         "kubernetes` prints where each figure comes from.",
         *_against_real(compared, lines),
         *_against_published(published),
-        *_with_and_without(fitted_table),
+        *_with_and_without(fitted),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -196,10 +200,12 @@ def _against_published(published: Sequence[Comparison]) -> list[str]:
     return parts
 
 
-def _with_and_without(fitted_table: str) -> list[str]:
+def _with_and_without(fitted: Sequence[Mapping[str, str]]) -> list[str]:
+    if not fitted:
+        return []
     return [
         "### With and without fitted figures",
         "The errors of these tables as they are, and with each fitted figure left at the value that one would take "
         "without them ([stress tests](stress.md) says more):",
-        fitted_table,
+        fitted_table(fitted),
     ]
