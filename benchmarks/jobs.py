@@ -13,7 +13,7 @@ import time
 from random import Random
 
 from ghostfleet.api.admission import Admission
-from ghostfleet.api.defaults import apply_defaults, finish_create, prepare_for_create
+from ghostfleet.api.strategy import apply_defaults, finish_create, prepare_for_create
 from ghostfleet.controllers.jobs import JOBS, JobController, is_finished
 from ghostfleet.controllers.pods import PodCreator
 from ghostfleet.controllers.routing import PodRoutes
@@ -76,7 +76,7 @@ def run() -> None:
     """Print the microseconds that the controller takes for a Job's whole life, and what the process weighs."""
     store = Store(VirtualClock(), Streams(0))
     store.register("pods", {"node": index_by_node(), "job": index_by_label("batch.kubernetes.io/job-name")})
-    JobController(store, PodRoutes(store), PodCreator(store, Admission(store, Random(0))), load_profile("instant"))
+    JobController(store, PodRoutes(store), PodCreator(Admission(store, Random(0))), load_profile("instant"))
     kubelet = _Kubelet(store)
     gc.disable()
     outside = 0.0

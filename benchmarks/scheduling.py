@@ -19,7 +19,7 @@ from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.schedulers.framework import Bind, Decision, Session
 from ghostfleet.schedulers.framework.own import OwnScheduler
-from ghostfleet.schedulers.framework.requests import pod_requests
+from ghostfleet.schedulers.framework.podinfo import pod_requests
 from ghostfleet.schedulers.kube import KubeScheduler
 
 __all__ = ["run"]

@@ -15,8 +15,8 @@ from typing import Any
 
 from benchmarks.figures import Baseline, Figure, at_most, best
 from ghostfleet.api.builtin import load_registry
-from ghostfleet.api.conversion import storage_key
-from ghostfleet.api.defaults import apply_defaults, prepare_for_create
+from ghostfleet.api.kinds import storage_key
+from ghostfleet.api.strategy import apply_defaults, prepare_for_create
 from ghostfleet.api.verbs import Api
 from ghostfleet.core.bucket import index_by_node
 from ghostfleet.core.clock import SECOND, VirtualClock

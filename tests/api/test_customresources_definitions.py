@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from ghostfleet.api import customresources
-from ghostfleet.api.defaults import apply_defaults
+from ghostfleet.api.strategy import apply_defaults
 
 CASES = orjson.loads((Path(__file__).parent / "customresources" / "definitions.json").read_bytes())["cases"]
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ghostfleet.api.defaults.comparison import same
-from ghostfleet.api.defaults.filling import each, each_value, replaced, rule, without
-from ghostfleet.api.defaults.images import pull_policy
-from ghostfleet.api.defaults.resources import fill_resource_list
+from ghostfleet.api.defaults.filling import each, each_value, fill_resource_list, pull_policy, replaced, rule, without
+from ghostfleet.api.kindstrategies import same
 
 
 @pytest.mark.parametrize("missing", [{}, {"a": None}, {"a": ""}, {"a": 0}])

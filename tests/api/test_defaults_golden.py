@@ -15,7 +15,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghostfleet.api.defaults import admit_pod, apply_defaults, finish_create, prepare_for_create
+from ghostfleet.api.admission import admit_pod
+from ghostfleet.api.strategy import apply_defaults, finish_create, prepare_for_create
 
 CASES = Path(__file__).parent / "defaults"
 NAMES = sorted(path.name.removesuffix(".input.yaml") for path in CASES.glob("*.input.yaml"))

@@ -167,7 +167,7 @@ def test_a_signal_ends_a_cluster_at_once_even_with_open_watches(ghostfleet, numb
     request = urllib.request.Request(f"{server}/api/v1/pods?watch=1", headers={"Authorization": f"Bearer {token}"})
     watches = [urllib.request.urlopen(request, context=context, timeout=30) for _ in range(20)]
     process.send_signal(number)
-    rest, _ = process.communicate(timeout=5)
+    rest, _ = process.communicate(timeout=30)
     assert "Cluster default has ended." in rest
     assert process.returncode == 0
     for watch in watches:

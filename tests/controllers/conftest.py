@@ -9,7 +9,7 @@ import pytest
 
 from ghostfleet.api.admission import Admission
 from ghostfleet.api.builtin import load_registry
-from ghostfleet.api.defaults import apply_defaults, finish_create, prepare_for_create, prepare_for_update
+from ghostfleet.api.strategy import apply_defaults, finish_create, prepare_for_create, prepare_for_update
 from ghostfleet.controllers.garbage import GarbageCollector
 from ghostfleet.controllers.podgarbage import PodTerminator
 from ghostfleet.controllers.pods import PodCreator

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from ghostfleet.core.latency import Client, parse_curve, parse_distribution
 from ghostfleet.core.profile import load_profile
 from ghostfleet.core.randomness import Streams
-from ghostfleet.core.ratelimit import TokenBucket
-from ghostfleet.core.saturation import Meters
+from ghostfleet.core.ratelimit import Meters, TokenBucket
 
 RECORDED = json.loads((Path(__file__).parent / "latency.json").read_text())
 

@@ -7,7 +7,8 @@ import sys
 import uuid
 from collections import Counter
 
-from ghostfleet.core.randomness import ALPHABET, Streams, suffix, uid
+from ghostfleet.core.names import ALPHABET, suffix, uid
+from ghostfleet.core.randomness import Streams
 
 
 def test_the_same_seed_and_name_give_the_same_numbers():
@@ -32,7 +33,7 @@ def test_drawing_from_one_stream_does_not_disturb_another():
 
 
 def test_the_hash_seed_of_python_does_not_matter():
-    program = "from ghostfleet.core.randomness import *; r = Streams('s').stream('n'); print(uid(r), suffix(r))"
+    program = "from ghostfleet.core.names import *; from ghostfleet.core.randomness import *; r = Streams('s').stream('n'); print(uid(r), suffix(r))"
     outputs = {
         subprocess.run(
             [sys.executable, "-c", program], capture_output=True, check=True, env={"PYTHONHASHSEED": seed}

@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from ghostfleet.api.conversion import storage_key
+from ghostfleet.api.kinds import storage_key
 from ghostfleet.api.options import DeleteOptions, WriteOptions
 from ghostfleet.cluster import Cluster
 from ghostfleet.core.clock import SECOND

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from ghostfleet.core.clock import SECOND, VirtualClock
-from ghostfleet.drive.playing import Joined, Sleep, play
+from ghostfleet.drive.embedded import Joined, Sleep, play
 
 
 def test_hours_of_sleep_take_no_real_time():

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from ghostfleet.core.clock import SECOND
 from ghostfleet.lab.arrivals import ArrivalSchedule, parse_rate
-from ghostfleet.lab.draws import always, one_of, uniform_in_words
 from ghostfleet.lab.errors import LabError
-from ghostfleet.lab.mix import MOST_PODS, Mix, WorkloadClass
+from ghostfleet.lab.mix import MOST_PODS, Mix, WorkloadClass, always, one_of, uniform_in_words
 from ghostfleet.lab.types import workload_type
 from ghostfleet.stages.distributions import LONGEST, parse_distribution
 

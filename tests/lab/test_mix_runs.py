@@ -13,9 +13,8 @@ from ghostfleet.core.clock import SECOND
 from ghostfleet.drive.interface import ConnectionFailed
 from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.errors import LabError
-from ghostfleet.lab.plan import Plan
+from ghostfleet.lab.plan import CLASS_LABEL, Plan
 from ghostfleet.lab.progress import Silent
-from ghostfleet.lab.rendering import CLASS_LABEL
 from ghostfleet.lab.sample import sample
 from ghostfleet.lab.scaletest import follow, patience_of
 from ghostfleet.lab.submit import Submitter, prepare, resume

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghostfleet.lab.errors import LabError
-from ghostfleet.lab.naming import ATTEMPTS, MOST, namer, run_id
+from ghostfleet.lab.plan import ATTEMPTS, MOST, namer, run_id
 
 
 @given(run=st.text(alphabet="0123456789abcdef", min_size=8, max_size=8), count=st.integers(1, 300))

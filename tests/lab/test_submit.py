@@ -9,8 +9,7 @@ import pytest
 from ghostfleet.core.clock import SECOND
 from ghostfleet.drive.interface import ConnectionFailed, Refused
 from ghostfleet.lab.errors import LabError
-from ghostfleet.lab.naming import namer
-from ghostfleet.lab.plan import RUN_LABEL, Plan
+from ghostfleet.lab.plan import RUN_LABEL, Plan, namer
 from ghostfleet.lab.records import Run
 from ghostfleet.lab.submit import Submitter, prepare, resume
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from ghostfleet.schedulers.framework.cyclestate import enough_nodes
 from ghostfleet.schedulers.framework.nodetable import NodeTable
-from ghostfleet.schedulers.framework.podinfo import SpecCache
-from ghostfleet.schedulers.framework.requests import pod_requests
+from ghostfleet.schedulers.framework.podinfo import SpecCache, pod_requests
 from ghostfleet.schedulers.kube.plugins.node_resources_balanced_allocation import BalanceScore
 from ghostfleet.schedulers.kube.plugins.node_resources_fit import FitArguments, FitScore, ResourcesFilter, Strategy
 

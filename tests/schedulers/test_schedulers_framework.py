@@ -185,6 +185,47 @@ def test_a_plugin_can_hold_a_binding_back_until_its_event(lab: Any, point: str) 
         del REGISTRY["Approval"]
 
 
+def test_a_plugin_is_not_asked_about_pods_without_the_fields_that_it_is_about(lab: Any) -> None:
+    asked: dict[str, list[str]] = {}
+
+    class Watching(Plugin):
+        name = "Watching"
+        weight = 1
+        fields = frozenset(("volumes", "nodeSelector"))
+
+        def pre_enqueue(self, pod: Object) -> bool:
+            asked.setdefault(pod["metadata"]["name"], []).append("preEnqueue")
+            return True
+
+        def sign(self, pod: Object, info: SpecInfo) -> tuple[object, ...] | None:
+            asked[pod["metadata"]["name"]].append("sign")
+            return None
+
+        def pre_filter(self, pod: PodInfo) -> Filter | None:
+            asked[pod.name].append("filter")
+            return None
+
+        def pre_score(self, pod: PodInfo) -> Score | None:
+            asked[pod.name].append("score")
+            return None
+
+        def reserve(self, pod: Object, info: SpecInfo, node: str) -> bool:
+            asked[pod["metadata"]["name"]].append("reserve")
+            return True
+
+    register(Watching)
+    try:
+        lab.node("n0", labels={"zone": "a"})
+        lab.gpus("plain", 1, volumes=[])
+        lab.gpus("selecting", 1, nodeSelector={"zone": "a"})
+        lab.run()
+        assert lab.node_of("plain") == lab.node_of("selecting") == "n0"
+        assert asked.keys() == {"selecting"}
+        assert {"preEnqueue", "sign", "filter", "score", "reserve"} <= set(asked["selecting"])
+    finally:
+        del REGISTRY["Watching"]
+
+
 # -- statements and snapshots -----------------------------------------------------------------------------------------
 
 

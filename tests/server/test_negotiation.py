@@ -14,7 +14,7 @@ from ghostfleet.server.negotiation import (
     JSON,
     PROTOBUF,
     YAML,
-    Form,
+    MediaType,
     body_media,
     check_route,
     error_form,
@@ -28,29 +28,29 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 @pytest.mark.parametrize(
     ("accept", "form"),
     [
-        ("", Form()),
-        ("*/*", Form()),
-        ("*", Form()),
-        ("application/*", Form()),
-        ("application/json", Form()),
-        ("application/yaml", Form(YAML)),
-        ("application/yaml;q=0.5, application/json", Form()),
-        ("application/json;q=0.1,application/yaml;q=0.9", Form(YAML)),
-        ("text/html, */*;q=0.1", Form()),
-        ("application/vnd.kubernetes.protobuf, application/json", Form(PROTOBUF)),
-        ("application/vnd.kubernetes.protobuf,*/*", Form(PROTOBUF)),
-        (f"{TABLE},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", Form(JSON, "Table", "v1")),
-        ("application/json;as=Table;v=v1beta1;g=meta.k8s.io", Form(JSON, "Table", "v1beta1")),
-        ("application/json;as=Table;v=v9;g=meta.k8s.io,application/json", Form()),
+        ("", MediaType()),
+        ("*/*", MediaType()),
+        ("*", MediaType()),
+        ("application/*", MediaType()),
+        ("application/json", MediaType()),
+        ("application/yaml", MediaType(YAML)),
+        ("application/yaml;q=0.5, application/json", MediaType()),
+        ("application/json;q=0.1,application/yaml;q=0.9", MediaType(YAML)),
+        ("text/html, */*;q=0.1", MediaType()),
+        ("application/vnd.kubernetes.protobuf, application/json", MediaType(PROTOBUF)),
+        ("application/vnd.kubernetes.protobuf,*/*", MediaType(PROTOBUF)),
+        (f"{TABLE},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", MediaType(JSON, "Table", "v1")),
+        ("application/json;as=Table;v=v1beta1;g=meta.k8s.io", MediaType(JSON, "Table", "v1beta1")),
+        ("application/json;as=Table;v=v9;g=meta.k8s.io,application/json", MediaType()),
         (
             "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
             "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
-            Form(PROTOBUF, "PartialObjectMetadataList", "v1"),
+            MediaType(PROTOBUF, "PartialObjectMetadataList", "v1"),
         ),
-        ("application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1,application/json", Form()),
-        ("application/json;stream=watch", Form()),
-        ("application/json; pretty=1", Form(pretty=True)),
-        ("application/json;charset=utf-8", Form()),
+        ("application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1,application/json", MediaType()),
+        ("application/json;stream=watch", MediaType()),
+        ("application/json; pretty=1", MediaType(pretty=True)),
+        ("application/json;charset=utf-8", MediaType()),
     ],
 )
 def test_the_best_form_that_is_served_is_chosen(accept, form):
@@ -72,13 +72,13 @@ def test_a_form_that_is_not_served_is_not_acceptable(accept):
     with pytest.raises(ApiError, match="only the following media types are accepted: application/json") as raised:
         negotiate(accept)
     assert raised.value.code == 406
-    assert error_form(accept) == Form(pretty=True)
+    assert error_form(accept) == MediaType(pretty=True)
 
 
 def test_a_custom_resource_has_no_protobuf_but_that_of_its_metadata():
-    assert negotiate(f"{PROTOBUF},{JSON}", custom=True) == Form()
+    assert negotiate(f"{PROTOBUF},{JSON}", custom=True) == MediaType()
     partial = f"{PROTOBUF};as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
-    assert negotiate(partial, custom=True) == Form(PROTOBUF, "PartialObjectMetadata", "v1")
+    assert negotiate(partial, custom=True) == MediaType(PROTOBUF, "PartialObjectMetadata", "v1")
     with pytest.raises(ApiError, match="only the following media types are accepted"):
         negotiate(PROTOBUF, custom=True)
 
@@ -93,21 +93,21 @@ def test_the_router_takes_nothing_halfway(accept):
 def test_headers_of_a_megabyte_are_not_remembered():
     accept = ",".join(f"text/x{number}" for number in range(100_000))
     before = negotiation._plain_form.cache_info().currsize
-    assert error_form(accept) == Form(pretty=True)
+    assert error_form(accept) == MediaType(pretty=True)
     assert negotiation._plain_form.cache_info().currsize == before
 
 
 def test_a_stream_comes_in_json_and_protobuf_only():
-    assert negotiate("application/json", stream=True) == Form()
-    assert negotiate(PROTOBUF, stream=True) == Form(PROTOBUF)
+    assert negotiate("application/json", stream=True) == MediaType()
+    assert negotiate(PROTOBUF, stream=True) == MediaType(PROTOBUF)
     with pytest.raises(ApiError, match="stream=watch"):
         negotiate("application/yaml", stream=True)
 
 
 def test_an_error_comes_in_the_media_type_that_was_asked_for():
-    assert error_form("application/yaml") == Form(YAML)
-    assert error_form(f"{TABLE},{PROTOBUF}") == Form(PROTOBUF)
-    assert error_form("") == Form()
+    assert error_form("application/yaml") == MediaType(YAML)
+    assert error_form(f"{TABLE},{PROTOBUF}") == MediaType(PROTOBUF)
+    assert error_form("") == MediaType()
 
 
 @given(st.text(alphabet="apliction/jsonyml*;,=q.0159 \x00é", max_size=60))

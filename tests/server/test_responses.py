@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ghostfleet.core.errors import bad_request, request_too_large, too_many_requests
-from ghostfleet.server.negotiation import YAML, Form
+from ghostfleet.server.negotiation import YAML, MediaType
 from ghostfleet.server.responses import (
     Answer,
     error_answer,
@@ -44,8 +44,8 @@ def test_an_object_goes_out_as_one_line_of_json():
 
 
 def test_an_object_can_be_pretty_or_yaml():
-    assert object_answer(200, {"a": [1]}, Form(pretty=True)).body == b'{\n  "a": [\n    1\n  ]\n}'
-    answer = object_answer(200, {"b": {}, "a": "yes"}, Form(YAML))
+    assert object_answer(200, {"a": [1]}, MediaType(pretty=True)).body == b'{\n  "a": [\n    1\n  ]\n}'
+    answer = object_answer(200, {"b": {}, "a": "yes"}, MediaType(YAML))
     assert answer.media == "application/yaml"
     assert answer.body == b'a: "yes"\nb: {}\n'
 

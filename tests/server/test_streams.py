@@ -14,14 +14,14 @@ from ghostfleet.core.clock import VirtualClock
 from ghostfleet.core.store import Store
 from ghostfleet.core.watch import Watch
 from ghostfleet.server import streams
-from ghostfleet.server.negotiation import PLAIN, PROTOBUF, Form
+from ghostfleet.server.negotiation import PLAIN, PROTOBUF, MediaType
 from ghostfleet.server.protoanswers import Messages
 from ghostfleet.server.streams import WatchStreams
 from ghostfleet.server.watching import Lines, WatchStream
 
-TABLE = Form(conversion="Table", version="v1")
-BINARY = Form(PROTOBUF)
-PARTIAL = Form(conversion="PartialObjectMetadata", version="v1")
+TABLE = MediaType(conversion="Table", version="v1")
+BINARY = MediaType(PROTOBUF)
+PARTIAL = MediaType(conversion="PartialObjectMetadata", version="v1")
 
 
 class Connection:
@@ -78,7 +78,7 @@ class Server:
     def get(self, name: str) -> dict:
         return self.store.get("configmaps", "default", name)
 
-    def open(self, form: Form = PLAIN, *, bookmarks=False, timeout=60.0, messages=None, **watch) -> Connection:
+    def open(self, form: MediaType = PLAIN, *, bookmarks=False, timeout=60.0, messages=None, **watch) -> Connection:
         lines = Lines(self.resource, self.version, form, "Metadata", self.clock, messages or Messages())
         stream = WatchStream(
             self.streams,
@@ -328,7 +328,7 @@ async def test_when_slow_readers_hold_too_many_objects_the_oldest_are_told_to_be
     assert len(connections[4].events()) == 2000
 
 
-@pytest.mark.parametrize("form", [Form(), TABLE, PARTIAL])
+@pytest.mark.parametrize("form", [MediaType(), TABLE, PARTIAL])
 def test_nothing_is_lost_or_reordered_while_others_write(form):
     async def run() -> None:
         server = Server()

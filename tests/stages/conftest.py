@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ghostfleet.api.builtin import load_registry
-from ghostfleet.api.conversion import storage_key
+from ghostfleet.api.kinds import storage_key
 from ghostfleet.api.options import DeleteOptions, WriteOptions
 from ghostfleet.api.verbs import Api
 from ghostfleet.controllers.bootstrap import bootstrap

@@ -49,6 +49,7 @@ def test_kwok_publishes_what_the_kwok_dra_dependency_does():
             "memory": {"string": "8Gi"},
             "compute_capability": {"string": "7.5"},
         },
+        "capacity": {"cl2-gpu.kwok.x-k8s.io/gpu": {"value": "1"}},
     }
     fleet = _Fleet(find_profile("kwok"), _node())
     assert [fleet.take("cl2-gpu.kwok.x-k8s.io") for _ in range(3)] == [["gpu0"], ["gpu1"], None]

@@ -7,8 +7,8 @@ import statistics
 import pytest
 
 from ghostfleet.core.clock import SECOND
-from ghostfleet.stages.addresses import Addresses
 from ghostfleet.stages.distributions import chance, parse_distribution
+from ghostfleet.stages.funcmap import Addresses
 from ghostfleet.stages.gpumodels import find_product, products
 from ghostfleet.stages.nodes import NodeShape, fake_nodes, parse_taint
 

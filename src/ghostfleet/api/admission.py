@@ -1,7 +1,9 @@
 """Admission: what a cluster itself adds to, or holds against, a new object.
 
 The admission plug-ins that a default kube-apiserver runs and that matter here: the namespace must exist and not be on
-its way out, pods get their priority, tolerations and service account, services get addresses and node ports.
+its way out, limit ranges and quotas are held against what there is of them, services get addresses and node ports. A
+pod gets a service account, the priority of its priority class, and tolerations that keep it for five minutes on a node
+that is not ready or cannot be reached. Nothing is mounted for the service account: there is nobody to read a token.
 
 Parts of the cluster may have a say too, as a validating webhook has in a real one: a *validator* looks at each new and
 each changed object of a resource when everything else has found it good, and refuses it or warns.
@@ -13,22 +15,26 @@ import ipaddress
 import random
 from collections.abc import Callable, Sequence
 
-from ghostfleet.api.defaults.admission import admit_pod
+from ghostfleet.api.defaults.pods import tolerating_failure
 from ghostfleet.api.kinds import Resource
 from ghostfleet.api.limitranges import apply_limit_ranges, check_claim_limits
-from ghostfleet.api.podtemplates import PodTemplates
-from ghostfleet.api.quotas import charge_quotas
+from ghostfleet.api.quotas import QUOTAS, charge_quotas
+from ghostfleet.api.templatecache import PodTemplates
 from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import ApiError, FieldError, forbidden, invalid, not_found
 from ghostfleet.core.store import Store
 
-__all__ = ["Admission", "Validator", "denied"]
+__all__ = ["Admission", "Validator", "admit_pod", "denied"]
 
 #: Looks at an object as it was (None: it is new) and as it is to be; answers warnings, or raises `denied`.
 Validator = Callable[[Object | None, Object], Sequence[str]]
 
 _SERVICE_NETWORK = ipaddress.IPv4Network("10.96.0.0/12")
 _NODE_PORTS = (30_000, 32_767)
+#: Classes that every cluster has; names that begin with `system-` are theirs.
+_SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+_PREEMPTS = "PreemptLowerPriority"
+_MIRROR = "kubernetes.io/config.mirror"
 
 
 def denied(webhook: str, why: str) -> ApiError:
@@ -42,6 +48,8 @@ class Admission:
     def __init__(self, store: Store, rng: random.Random) -> None:
         self._store = store
         self._rng = rng
+        self._quotas = store.bucket(QUOTAS)
+        self._ranges = store.bucket("limitranges")
         #: What becomes of the specs of pods, for all who make pods.
         self.templates = PodTemplates(store, self._admit_pod)
         self._validators: dict[str, tuple[Validator, ...]] = {}
@@ -98,11 +106,12 @@ class Admission:
 
     def charge(self, key: str, obj: Object, *, dry_run: bool = False) -> None:
         """Count a new object against the quotas of its namespace, or refuse it."""
-        charge_quotas(self._store, key, obj, dry_run=dry_run)
+        if self._quotas.size:
+            charge_quotas(self._store, key, obj, dry_run=dry_run)
 
     def _admit_pod(self, pod: Object) -> Object:
         return admit_pod(
-            apply_limit_ranges(self._store, pod),
+            apply_limit_ranges(self._store, pod) if self._ranges.size else pod,
             priority_class=self._priority_class,
             default_priority_class=self._default_priority_class,
         )
@@ -204,3 +213,74 @@ def _outside(address: str) -> bool:
         return ipaddress.ip_address(address) not in _SERVICE_NETWORK
     except ValueError:
         return False
+
+
+def admit_pod(
+    pod: Object,
+    *,
+    priority_class: Callable[[str], Object | None],
+    default_priority_class: Callable[[], Object | None],
+) -> Object:
+    """A new pod as it is admitted; 403 when its priority is not its class's, or its class is unknown.
+
+    `priority_class` finds a PriorityClass by name; `default_priority_class` gives the one for pods that name none.
+    """
+    spec: Object = pod.get("spec") or {}
+    added = _account(pod, spec) | _priority(pod, spec, priority_class, default_priority_class)
+    tolerations = spec.get("tolerations")
+    tolerating = tolerating_failure(tolerations)
+    if tolerating is not tolerations:
+        added["tolerations"] = tolerating
+    if all(spec.get(key) == value for key, value in added.items()):
+        return pod
+    return {**pod, "spec": {**spec, **added}}
+
+
+def _account(pod: Object, spec: Object) -> Object:
+    # A mirror pod shows what a kubelet runs on its own; it must stay as the kubelet wrote it.
+    if _MIRROR in ((pod.get("metadata") or {}).get("annotations") or ()):
+        return {}
+    account = spec.get("serviceAccountName") or "default"
+    return {"serviceAccountName": account, "serviceAccount": account}
+
+
+def _priority(
+    pod: Object,
+    spec: Object,
+    priority_class: Callable[[str], Object | None],
+    default_priority_class: Callable[[], Object | None],
+) -> Object:
+    name = spec.get("priorityClassName")
+    if name:
+        found = priority_class(name) or _system_class(name)
+        if found is None:
+            raise forbidden("pods", _shown_name(pod), f"no PriorityClass with name {name} was found")
+    else:
+        found = default_priority_class() or {}
+        name = found.get("metadata", {}).get("name", "")
+    priority, policy = found.get("value", 0), found.get("preemptionPolicy") or _PREEMPTS
+    _refuse_other_priority(pod, spec, priority, policy)
+    added = {"priority": priority, "preemptionPolicy": policy}
+    return {**added, "priorityClassName": name} if name else added
+
+
+def _system_class(name: str) -> Object | None:
+    value = _SYSTEM_PRIORITIES.get(name)
+    return None if value is None else {"value": value, "preemptionPolicy": _PREEMPTS}
+
+
+def _refuse_other_priority(pod: Object, spec: Object, priority: int, policy: str) -> None:
+    computed = "priority admission controller computed {} from the given PriorityClass name"
+    given = spec.get("priority")
+    if given is not None and given != priority:
+        why = f"the integer value of priority ({given}) must not be provided in pod spec; "
+        raise forbidden("pods", _shown_name(pod), why + computed.format(priority))
+    given = spec.get("preemptionPolicy")
+    if given is not None and given != policy:
+        why = f"the string value of PreemptionPolicy ({given}) must not be provided in pod spec; "
+        raise forbidden("pods", _shown_name(pod), why + computed.format(policy))
+
+
+def _shown_name(pod: Object) -> str:
+    metadata = pod.get("metadata") or {}
+    return metadata.get("name") or metadata.get("generateName") or "Unknown"

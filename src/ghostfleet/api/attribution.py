@@ -5,14 +5,12 @@ A write through a status endpoint owns nothing of the spec; what more it does no
 
 from __future__ import annotations
 
-from ghostfleet.api.conversion import from_storage, storage_key
-from ghostfleet.api.kinds import Resource, Version
-from ghostfleet.api.options import WriteOptions
+from ghostfleet.api.kinds import Resource, Version, from_storage, storage_key
 from ghostfleet.core.changes import Object
 from ghostfleet.core.patch import track_update
 from ghostfleet.core.patch.fieldset import LEAF, FieldSet
 
-__all__ = ["attributed", "ignored", "with_managed"]
+__all__ = ["attributed", "ignored"]
 
 _EVENTS = "events"
 _ALL_METADATA: FieldSet = {"f:spec": LEAF, "f:metadata": LEAF}
@@ -29,13 +27,11 @@ def attributed(
     version: Version,
     old: Object | None,
     new: Object,
-    options: WriteOptions,
+    manager: str,
     time: str,
     subresource: str = "",
-) -> list[Object] | None:
-    """The managedFields of an object after this write; untracked writes leave them as they are."""
-    if not options.manager:
-        return old["metadata"].get("managedFields") if old is not None else None
+) -> list[Object]:
+    """The managedFields of an object after this write by `manager`."""
     if storage_key(resource) == _EVENTS:
         # Owned is what a client sees: in its version, and without the times that are only shown as null.
         old = _seen(from_storage(resource, version, old)) if old is not None else None
@@ -44,7 +40,7 @@ def attributed(
         old,
         new,
         resource.storage.schema,
-        manager=options.manager,
+        manager=manager,
         api_version=resource.api_version(version.name),
         # Kubernetes' own handler of scales notes no time.
         time="" if subresource == "scale" else time,
@@ -61,18 +57,6 @@ def ignored(resource: Resource, subresource: str) -> FieldSet | None:
     if resource.custom:
         return _ALL_METADATA
     return _STATUS_IGNORES.get(resource.key)
-
-
-def with_managed(obj: Object, managed: list[Object] | None) -> Object:
-    """The object with these managedFields."""
-    metadata = obj["metadata"]
-    if not managed:
-        if "managedFields" not in metadata:
-            return obj
-        return {**obj, "metadata": {key: value for key, value in metadata.items() if key != "managedFields"}}
-    if metadata.get("managedFields") is managed:
-        return obj
-    return {**obj, "metadata": {**metadata, "managedFields": managed}}
 
 
 def _seen(obj: Object) -> Object:

@@ -8,8 +8,7 @@ have forgotten it. Pods on a node get their grace period; namespaces stay, marke
 from __future__ import annotations
 
 from ghostfleet.api.builtin import returns_deleted
-from ghostfleet.api.conversion import from_storage, storage_key
-from ghostfleet.api.kinds import Resource, Version
+from ghostfleet.api.kinds import Resource, Version, from_storage, storage_key
 from ghostfleet.api.lifecycle import IMMORTAL_NAMESPACES, ORPHANS_BY_DEFAULT, grace_period
 from ghostfleet.api.options import DeleteOptions
 from ghostfleet.core.changes import Object

@@ -5,17 +5,32 @@ messages, `jobs.batch`, or just `pods` for the core group. A resource has one or
 schema; objects are stored in the *storage version* only. A *subresource* is a part or an action of an object (`status`,
 `scale`, `binding`). The `Registry` knows all resources, built in and custom, and tells those who listen when one comes
 or goes.
+
+Most versions differ in name only. Events are the exception: `events.k8s.io` shows the objects of the core group's
+events under other field names, and both are one collection in the store. A custom resource may be another name for one
+of another group, as after a project has moved; they too are one collection.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from ghostfleet.core.changes import Object
 from ghostfleet.core.schema import Type
 
-__all__ = ["Column", "Registry", "Resource", "ScalePaths", "Version"]
+__all__ = ["Column", "Registry", "Resource", "ScalePaths", "Version", "from_storage", "storage_key", "to_storage"]
+#: core/v1 name -> events.k8s.io/v1 name
+_EVENT_FIELDS = {
+    "involvedObject": "regarding",
+    "message": "note",
+    "source": "deprecatedSource",
+    "firstTimestamp": "deprecatedFirstTimestamp",
+    "lastTimestamp": "deprecatedLastTimestamp",
+    "count": "deprecatedCount",
+    "reportingComponent": "reportingController",
+}
+_CORE_FIELDS = {new: old for old, new in _EVENT_FIELDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,4 +186,26 @@ class Registry:
         )
 
 
-Object = dict[str, Any]
+def storage_key(resource: Resource) -> str:
+    """The store's name for the collection behind a resource."""
+    return "events" if _is_new_event(resource) else resource.stored_as or resource.key
+
+
+def to_storage(resource: Resource, obj: Object) -> Object:
+    """An object as it is stored, from any served version."""
+    if _is_new_event(resource):
+        return {_CORE_FIELDS.get(key, key): value for key, value in obj.items()} | {"apiVersion": "v1"}
+    stored = resource.api_version(resource.storage_version)
+    return obj if obj.get("apiVersion") == stored else {**obj, "apiVersion": stored}
+
+
+def from_storage(resource: Resource, version: Version, obj: Object) -> Object:
+    """An object as `version` shows it, from its stored form."""
+    shown = resource.api_version(version.name)
+    if _is_new_event(resource):
+        return {_EVENT_FIELDS.get(key, key): value for key, value in obj.items()} | {"apiVersion": shown}
+    return obj if obj.get("apiVersion") == shown else {**obj, "apiVersion": shown}
+
+
+def _is_new_event(resource: Resource) -> bool:
+    return resource.group == "events.k8s.io" and resource.plural == "events"

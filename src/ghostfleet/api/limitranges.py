@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ghostfleet.api.defaults.podlevel import service_class
-from ghostfleet.api.podresources import pod_resources
+from ghostfleet.api.podresources import pod_resources, service_class
 from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import forbidden
 from ghostfleet.core.quantity import Quantity, parse
@@ -25,8 +24,6 @@ Amounts = Mapping[str, "str | Quantity"]
 
 def apply_limit_ranges(store: Store, pod: Object) -> Object:
     """A new pod with the defaults of its namespace's limit ranges; 403 when it breaks one of them."""
-    if not store.count("limitranges"):
-        return pod
     ranges = store.list("limitranges", pod["metadata"].get("namespace", ""))
     for each in ranges:
         pod = _with_defaults(each, pod)

@@ -14,8 +14,7 @@ from collections.abc import Iterable, Sequence
 
 import orjson
 
-from ghostfleet.api.conversion import from_storage, storage_key
-from ghostfleet.api.kinds import Resource, Version
+from ghostfleet.api.kinds import Resource, Version, from_storage, storage_key
 from ghostfleet.api.options import ListOptions, Page
 from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import ApiError, FieldError, bad_request, expired, invalid

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ghostfleet.api.defaults.pods import scheduled
 from ghostfleet.api.kinds import Resource
 from ghostfleet.api.options import DeleteOptions
 from ghostfleet.core.changes import Object
@@ -137,13 +138,6 @@ def bound(pod: Object, node: str, now: str, metadata: Object) -> Object:
         "spec": {**pod["spec"], "nodeName": node},
         "status": scheduled(pod.get("status", {}), now),
     }
-
-
-def scheduled(status: Object, now: str) -> Object:
-    """The status of a pod that got its node."""
-    others = [each for each in status.get("conditions", []) if each.get("type") != "PodScheduled"]
-    condition = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
-    return {**status, "conditions": [*others, condition]}
 
 
 def check_eviction(store: Store, namespace: str, name: str, eviction: Any, *, dry_run: bool = False) -> DeleteOptions:

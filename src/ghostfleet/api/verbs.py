@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from ghostfleet.api.admission import Admission
-from ghostfleet.api.conversion import from_storage, storage_key
 from ghostfleet.api.deleting import delete_object
-from ghostfleet.api.kinds import Registry, Resource, Version
+from ghostfleet.api.kinds import Registry, Resource, Version, from_storage, storage_key
 from ghostfleet.api.listing import list_objects, watch_objects
 from ghostfleet.api.options import DeleteOptions, ListOptions, Page, PatchType, WriteOptions
 from ghostfleet.api.subresources import bind, check_eviction, finalize_namespace, logs, scale_of, with_replicas
-from ghostfleet.api.writing import Writer
+from ghostfleet.api.writing import ObjectWriter
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import Clock
 from ghostfleet.core.errors import method_not_allowed, not_found
@@ -35,7 +34,7 @@ class Api:
         self.store = store
         self.registry = registry
         self.admission = Admission(store, streams.stream("admission"))
-        self._writer = Writer(store, self.admission)
+        self._writer = ObjectWriter(store, self.admission)
 
     @property
     def clock(self) -> Clock:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from ghostfleet.api.admission import Admission
-from ghostfleet.api.attribution import attributed, ignored, with_managed
+from ghostfleet.api.attribution import attributed, ignored
 from ghostfleet.api.bodies import (
     check_applied,
     check_identity,
@@ -24,22 +24,21 @@ from ghostfleet.api.bodies import (
     not_a_map,
     patch_to_blame,
 )
-from ghostfleet.api.conversion import from_storage, storage_key, to_storage
-from ghostfleet.api.defaults import apply_defaults, finish_create
-from ghostfleet.api.jobtemplates import JobKey, JobTemplate, JobTemplates
-from ghostfleet.api.kinds import Resource, Version
+from ghostfleet.api.kinds import Resource, Version, from_storage, storage_key, to_storage
 from ghostfleet.api.lifecycle import CREATED_BY_UPDATE
 from ghostfleet.api.options import PatchType, WriteOptions
-from ghostfleet.api.podtemplates import AdmittedTemplate, TemplateKey
 from ghostfleet.api.strategy import (
+    apply_defaults,
     check_change,
     check_new,
     complete_changed,
     complete_new,
+    finish_create,
     read,
     read_changed,
     warnings_about,
 )
+from ghostfleet.api.templatecache import AdmittedTemplate, JobKey, JobTemplate, JobTemplates, TemplateKey
 from ghostfleet.api.validation import validate_metadata
 from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import (
@@ -61,7 +60,7 @@ from ghostfleet.core.patch import (
 from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import rfc3339
 
-__all__ = ["Writer"]
+__all__ = ["ObjectWriter"]
 
 _PODS, _JOBS = "pods", "jobs.batch"
 #: What only the server sets; a create starts without them, whatever the client sent.
@@ -77,7 +76,7 @@ _SERVER_SIDE = (
 )
 
 
-class Writer:
+class ObjectWriter:
     """Creates, updates and patches objects in a store."""
 
     def __init__(self, store: Store, admission: Admission) -> None:
@@ -251,14 +250,14 @@ class Writer:
         obj = complete_new(resource, version, key, {**obj, "metadata": self._newborn(key, obj["metadata"])})
         if managed is None:
             # What admission adds belongs to nobody, so the fields are attributed before it.
-            managed = attributed(resource, version, None, obj, options, self._now())
+            managed = self._attributed(resource, version, None, obj, options)
         obj = finish_create(key, self._admission.admit(key, obj), now=self._now())
         check_new(resource, version, key, obj)
         check_size(obj)
         options.warnings += warnings_about(resource, key, obj, None)
         options.warnings += self._admission.review(key, None, obj)
         self._admission.charge(key, obj, dry_run=options.dry_run)
-        stored = self._store.create(key, with_managed(obj, managed), dry_run=options.dry_run)
+        stored = self._store.create(key, _with_managed(obj, managed), dry_run=options.dry_run)
         return from_storage(resource, version, stored)
 
     def _newborn(self, key: str, metadata: Object) -> Object:
@@ -291,11 +290,11 @@ class Writer:
             return None
         obj = {**obj, "metadata": metadata}
         attributable = {**obj, "spec": template.placeholder}
-        managed = attributed(resource, version, None, attributable, options, self._now())
+        managed = self._attributed(resource, version, None, attributable, options)
         if managed:
             (entry,) = managed
             managed = [{**entry, "fieldsV1": {**entry["fieldsV1"], "f:spec": template.fields}}]
-        whole = with_managed(template.whole(obj), managed)
+        whole = _with_managed(template.whole(obj), managed)
         options.warnings += self._admission.review(key, None, whole)
         self._admission.charge(key, whole, dry_run=options.dry_run)
         stored = self._store.create(key, whole, dry_run=True) if options.dry_run else self._store.add(key, whole)
@@ -312,6 +311,20 @@ class Writer:
             self._jobs.keep(key, JobTemplate(apply_defaults(_JOBS, read)["spec"], made["status"], fields))
         else:
             self._pods.keep(key, made, fields)
+
+    def _attributed(
+        self,
+        resource: Resource,
+        version: Version,
+        old: Object | None,
+        new: Object,
+        options: WriteOptions,
+        subresource: str = "",
+    ) -> list[Object] | None:
+        """The managedFields of an object after this write; untracked writes leave them as they are."""
+        if not options.manager:
+            return old["metadata"].get("managedFields") if old is not None else None
+        return attributed(resource, version, old, new, options.manager, self._now(), subresource)
 
     def _now(self) -> str:
         return rfc3339(self._store.clock.now())
@@ -340,9 +353,21 @@ class Writer:
         if not subresource:
             options.warnings += self._admission.review(key, old, new)
         if managed is None:
-            managed = attributed(resource, version, old, new, options, self._now(), subresource)
-        stored = self._store.update(key, with_managed(new, managed), dry_run=options.dry_run)
+            managed = self._attributed(resource, version, old, new, options, subresource)
+        stored = self._store.update(key, _with_managed(new, managed), dry_run=options.dry_run)
         return from_storage(resource, version, stored)
+
+
+def _with_managed(obj: Object, managed: list[Object] | None) -> Object:
+    """The object with these managedFields."""
+    metadata = obj["metadata"]
+    if not managed:
+        if "managedFields" not in metadata:
+            return obj
+        return {**obj, "metadata": {key: value for key, value in metadata.items() if key != "managedFields"}}
+    if metadata.get("managedFields") is managed:
+        return obj
+    return {**obj, "metadata": {**metadata, "managedFields": managed}}
 
 
 def _patched(resource: Resource, version: Version, current: Object, patch_type: PatchType, patch: Any) -> Any:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["fidelity"]
 
+#: In the page: what stands behind it is kept as it is.
+_BY_HAND = "<!-- What follows is not made by that command. -->"
 _SIZE = re.compile(r"([1-9]\d*)(?:x([1-9]\d*))?")
 _PUBLISHED = ("mode", "jobs", "published_s", "ours_s", "error")
 _LINES = ("test", "jobs", "nodes", "figure", "measure", "real_s", "ours_s", "error", "goal", "verdict")
@@ -176,7 +178,9 @@ def _experiments(text: str, nodes: int) -> list[Experiment]:
 
 def _write(docs: Path, page: str) -> None:
     try:
-        docs.write_text(page, encoding="utf-8")
+        before = docs.read_text(encoding="utf-8") if docs.exists() else ""
+        kept = "".join(before.partition(_BY_HAND)[1:])
+        docs.write_text(f"{page}\n{kept}" if kept else page, encoding="utf-8")
     except OSError as error:
         fail(f"cannot write {docs}: {error.strerror}", WRONG_USAGE)
 

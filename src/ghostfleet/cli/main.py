@@ -14,6 +14,7 @@ from ghostfleet import __version__
 from ghostfleet.cli import (
     agent,
     clean,
+    clusterloader,
     config,
     decisions,
     devices,
@@ -58,6 +59,12 @@ app.command("clean")(clean.clean)
 app.command("doctor")(doctor.doctor)
 app.command("agent")(agent.agent)
 app.command("stress")(stress.stress)
+for _name in ("clusterloader", "cl2"):
+    app.command(
+        _name,
+        hidden=_name == "cl2",
+        context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    )(clusterloader.clusterloader)
 app.command("explain")(explain.explain)
 app.command("queues")(queues.queues)
 app.command("decisions")(decisions.decisions)

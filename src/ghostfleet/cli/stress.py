@@ -52,7 +52,7 @@ def stress(
 
     Each trial has a fresh embedded cluster in virtual time, unless another cluster is named.
     """
-    from ghostfleet.lab.ownfiles import OwnFiles
+    from ghostfleet.lab.directory import OwnFiles
     from ghostfleet.lab.stress import StressPlan, find_mode
 
     with reporting():

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from ghostfleet.api.builtin import load_registry
-from ghostfleet.api.conversion import storage_key
-from ghostfleet.api.defaults import apply_defaults, prepare_for_create
+from ghostfleet.api.kinds import storage_key
 from ghostfleet.api.podclaims import CLASSES, SLICES
+from ghostfleet.api.strategy import apply_defaults, prepare_for_create
 from ghostfleet.api.verbs import Api
 from ghostfleet.cluster.config import KAI, ClusterConfig
 from ghostfleet.controllers import kubeflow, runai
@@ -31,7 +31,7 @@ from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import Clock, VirtualClock
 from ghostfleet.core.profile import Profile, load_profile
 from ghostfleet.core.randomness import Streams
-from ghostfleet.core.saturation import Meters
+from ghostfleet.core.ratelimit import Meters
 from ghostfleet.core.store import Store
 from ghostfleet.stages.catalogue import stage_definition
 from ghostfleet.stages.commands import Commands

@@ -47,7 +47,8 @@ class ClusterConfig:
     stages: Annotated[
         tuple[str, ...],
         Flag(
-            "Stages by which pods and nodes live: fast, general, stress, kind, chaos or KWOK files; several times too.",
+            "Stages by which pods and nodes live: fast, general, stress, kind, chaos, clusterloader or KWOK files; "
+            "several times too.",
             completion="stage_sets",
         ),
     ] = ("fast",)

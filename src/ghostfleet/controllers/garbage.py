@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ghostfleet.api.conversion import storage_key
 from ghostfleet.api.deleting import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
-from ghostfleet.api.kinds import Registry
+from ghostfleet.api.kinds import Registry, storage_key
 from ghostfleet.api.lifecycle import grace_period
 from ghostfleet.controllers.queue import WorkQueue
 from ghostfleet.core.changes import Change, Object

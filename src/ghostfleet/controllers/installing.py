@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from ghostfleet.api.defaults import apply_defaults, prepare_for_create
+from ghostfleet.api.strategy import apply_defaults, prepare_for_create
 from ghostfleet.controllers.definitions import DEFINITIONS
 from ghostfleet.core.changes import Object
 from ghostfleet.core.manifests import load_documents

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ghostfleet.api.conversion import storage_key
-from ghostfleet.api.kinds import Registry
+from ghostfleet.api.kinds import Registry, storage_key
 from ghostfleet.api.lifecycle import grace_period
 from ghostfleet.controllers.queue import WorkQueue
 from ghostfleet.core.changes import Change, Object

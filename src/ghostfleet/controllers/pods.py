@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ghostfleet.api.admission import Admission
-from ghostfleet.api.defaults import finish_create
 from ghostfleet.api.lifecycle import grace_period
+from ghostfleet.api.strategy import finish_create
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.requests import Request
 from ghostfleet.core.changes import Object

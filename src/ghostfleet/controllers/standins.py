@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from ghostfleet.api.defaults import apply_defaults, prepare_for_create
+from ghostfleet.api.strategy import apply_defaults, prepare_for_create
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import rfc3339

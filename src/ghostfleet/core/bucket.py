@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ghostfleet.core.changes import Change, History, Object
 
-__all__ = ["Bucket", "Index", "Listener", "Subscriber", "index_by_label", "index_by_node", "index_by_owner"]
+__all__ = ["Bucket", "Indexer", "Listener", "Subscriber", "index_by_label", "index_by_node", "index_by_owner"]
 
 #: Where an object is: resource, namespace, name.
 Place = tuple[str, str, str]
@@ -31,7 +31,7 @@ class Subscriber(NamedTuple):
     status: bool
 
 
-class Index:
+class Indexer:
     """Objects by a value of theirs; an object may have none, one or several."""
 
     __slots__ = ("_places", "_values", "in_metadata", "part")
@@ -83,28 +83,28 @@ def _node_name(spec: Any) -> Iterable[str]:
     return (name,) if name else ()
 
 
-def index_by_node() -> Index:
+def index_by_node() -> Indexer:
     """Pods by spec.nodeName."""
-    return Index("spec", _node_name)
+    return Indexer("spec", _node_name)
 
 
 def _owner_uids(owners: Any) -> Iterable[str]:
     return (owners[0]["uid"],) if len(owners) == 1 else dict.fromkeys([each["uid"] for each in owners])
 
 
-def index_by_owner() -> Index:
+def index_by_owner() -> Indexer:
     """Objects by the uid of each owner."""
-    return Index("ownerReferences", _owner_uids, in_metadata=True)
+    return Indexer("ownerReferences", _owner_uids, in_metadata=True)
 
 
-def index_by_label(label: str) -> Index:
+def index_by_label(label: str) -> Indexer:
     """Objects by the value of one label."""
 
     def values(labels: Any) -> Iterable[str]:
         value = labels.get(label)
         return (value,) if value is not None else ()
 
-    return Index("labels", values, in_metadata=True)
+    return Indexer("labels", values, in_metadata=True)
 
 
 _NOTHING: Object = {"metadata": {}}
@@ -126,7 +126,7 @@ class Bucket:
         "subscribers",
     )
 
-    def __init__(self, resource: str, indexes: dict[str, Index], owners: Index, history: History) -> None:
+    def __init__(self, resource: str, indexes: dict[str, Indexer], owners: Indexer, history: History) -> None:
         self.resource = resource
         self.indexes = indexes
         self._kept = (owners, *indexes.values())

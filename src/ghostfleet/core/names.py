@@ -1,15 +1,18 @@
-"""Names that Kubernetes accepts, and what it says about the others.
+"""Names that Kubernetes accepts, what it says about the others, and those that it draws.
 
 Each function takes a text and returns the list of what is wrong with it, in Kubernetes' words; an empty list means that
 it is valid. A *label* in the DNS sense is one part of a domain name and a *subdomain* several with dots between; a
 *qualified name* is the key of a label or annotation, a name with an optional subdomain and slash before it.
+Uids and the ends of generated names are drawn from a random stream of the run.
 """
 
 from __future__ import annotations
 
 import re
+from random import Random
 
 __all__ = [
+    "ALPHABET",
     "is_c_identifier",
     "is_config_map_key",
     "is_dns1035_label",
@@ -26,7 +29,18 @@ __all__ = [
     "is_qualified_name",
     "is_relaxed_env_var_name",
     "is_wildcard_dns1123_subdomain",
+    "suffix",
+    "uid",
 ]
+
+#: Letters of generated names: no vowels and no digits that look like them, so that no words come out.
+ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+
+#: Two letters at a time, the first of them counting fastest.
+_PAIRS = tuple(first + second for second in ALPHABET for first in ALPHABET)
+
+_UUID_FREE_BITS = ~((0xF << 76) | (0x3 << 62)) & ((1 << 128) - 1)
+_UUID_FIXED_BITS = (0x4 << 76) | (0x2 << 62)
 
 _LABEL_MAX, _SUBDOMAIN_MAX, _PORT_NAME_MAX = 63, 253, 15
 _EMPTY = "must be non-empty"
@@ -242,3 +256,20 @@ def is_percent(value: str) -> list[str]:
 
 def is_http_header_name(value: str) -> list[str]:
     return [] if _http_header_name.fits(value) else [_http_header_name.message]
+
+
+def uid(rng: Random) -> str:
+    """A random UUID of version 4, as Kubernetes gives to objects."""
+    digits = f"{rng.getrandbits(128) & _UUID_FREE_BITS | _UUID_FIXED_BITS:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def suffix(rng: Random, length: int = 5) -> str:
+    """The random end of a generated name, such as `x7k2q`."""
+    # Only getrandbits is drawn from: what Random.choice makes of the same bits differs between Python versions.
+    bits = rng.getrandbits(8 * length + 24)
+    letters = ""
+    for _ in range(length // 2):
+        bits, index = divmod(bits, len(_PAIRS))
+        letters += _PAIRS[index]
+    return letters + ALPHABET[bits % len(ALPHABET)] if length % 2 else letters

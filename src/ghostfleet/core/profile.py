@@ -20,8 +20,7 @@ import yaml
 from ghostfleet.core.durations import parse_duration
 from ghostfleet.core.latency import Client, Curve, Distribution, parse_curve, parse_distribution
 from ghostfleet.core.randomness import Streams
-from ghostfleet.core.ratelimit import TokenBucket
-from ghostfleet.core.saturation import Meter, Meters
+from ghostfleet.core.ratelimit import Meter, Meters, TokenBucket
 
 __all__ = ["ORIGINS", "ClientLimit", "Figure", "Profile", "load_profile", "profile_names"]
 

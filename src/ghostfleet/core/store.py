@@ -21,11 +21,12 @@ import random
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
-from ghostfleet.core.bucket import Bucket, Index, Listener, Subscriber, index_by_owner
+from ghostfleet.core.bucket import Bucket, Indexer, Listener, Subscriber, index_by_owner
 from ghostfleet.core.changes import Change, History, Object
 from ghostfleet.core.clock import SECOND, Clock
 from ghostfleet.core.errors import already_exists, conflict, expired, not_found, precondition_failed
-from ghostfleet.core.randomness import Streams, suffix, uid
+from ghostfleet.core.names import suffix, uid
+from ghostfleet.core.randomness import Streams
 from ghostfleet.core.timestamps import rfc3339
 
 __all__ = ["Reader", "Store"]
@@ -50,7 +51,7 @@ class Reader:
 
     # -- resources ---------------------------------------------------------------------------------------------------
 
-    def register(self, resource: str, indexes: dict[str, Index] | None = None) -> Bucket:
+    def register(self, resource: str, indexes: dict[str, Indexer] | None = None) -> Bucket:
         """Make room for a resource; harmless when it is there already."""
         bucket = self._buckets.get(resource)
         if bucket is None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ghostfleet.core.changes import Object
-from ghostfleet.core.saturation import Saturated
+from ghostfleet.core.ratelimit import Saturated
 
 __all__ = [
     "DEPLOYMENTS",

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND, WallClock
-from ghostfleet.core.saturation import Saturated
+from ghostfleet.core.ratelimit import Saturated
 from ghostfleet.drive.access import Access
 from ghostfleet.drive.connection import Connection
 from ghostfleet.drive.interface import ClusterInfo, Kind, Refused, Seen

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from ghostfleet.api.conversion import storage_key
-from ghostfleet.api.kinds import Registry, Resource
+from ghostfleet.api.kinds import Registry, Resource, storage_key
 from ghostfleet.core.bucket import Bucket, index_by_label, index_by_node
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import Clock

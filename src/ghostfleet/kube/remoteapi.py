@@ -10,8 +10,7 @@ import urllib.parse
 from dataclasses import replace
 from typing import Any
 
-from ghostfleet.api.conversion import storage_key
-from ghostfleet.api.kinds import Registry, Resource, Version
+from ghostfleet.api.kinds import Registry, Resource, Version, storage_key
 from ghostfleet.api.options import DeleteOptions, PatchType, WriteOptions
 from ghostfleet.api.verbs import Api
 from ghostfleet.core.changes import Object

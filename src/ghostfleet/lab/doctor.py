@@ -12,7 +12,7 @@ from ghostfleet.drive.interface import NAMESPACES, PODS, Cluster, Kind, Refused
 from ghostfleet.lab.survey import Survey, survey
 from ghostfleet.lab.types import KindName, WorkloadType, type_names, workload_type
 
-__all__ = ["Diagnosis", "Finding", "TypeFinding", "examine"]
+__all__ = ["DoctorReport", "Finding", "TypeFinding", "examine"]
 
 _REVIEW = KindName("authorization.k8s.io/v1", "SelfSubjectAccessReview")
 _LEASE = KindName("coordination.k8s.io/v1", "Lease")
@@ -45,18 +45,18 @@ class TypeFinding:
 
 
 @dataclass(slots=True)
-class Diagnosis:
+class DoctorReport:
     """All findings."""
 
     findings: list[Finding] = field(default_factory=list)
     types: list[TypeFinding] = field(default_factory=list)
 
 
-async def examine(cluster: Cluster, project: str) -> Diagnosis:
+async def examine(cluster: Cluster, project: str) -> DoctorReport:
     """Look at a cluster with the eyes of a scale test."""
     info, found = cluster.info, await survey(cluster)
     whose = "ghostfleet" if info.ghostfleet else "not ghostfleet"
-    diagnosis = Diagnosis()
+    diagnosis = DoctorReport()
     diagnosis.findings += [
         Finding("API", "good", f"Kubernetes {info.version} at {info.address} ({whose}, clock: {info.clock})"),
         _nodes(found),

@@ -7,29 +7,89 @@ is drawn by a number that follows from the seed, the workload's number and the n
 the same workloads on every machine, the first hundred of a thousand are those of a run of a hundred, and another size
 of one class leaves the others as they are. When workloads *arrive* is said by the mix, by each class for itself (then
 the rates of the classes take the place of weights), or not at all: then the run's own options say it.
+
+A *draw* makes a value from a number in [0, 1); who has the number has the value, so that what is drawn for a workload
+depends on the seed and its number alone. Values are written as one value that is always taken, as a list of which each
+is as likely as the other (what was measured somewhere may stand there as it is: an empirical distribution), as an
+object of values with their weights, or as a distribution in words: `uniform(1, 8)` for whole numbers, and for durations
+all that `stages.distributions` knows, `lognormal(5m, 0.8)`.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, repeat
-from typing import NamedTuple
+from itertools import accumulate, islice, repeat
+from typing import NamedTuple, TypeVar
 
-from ghostfleet.core.durations import format_duration
+from ghostfleet.core.durations import format_duration, parse_duration
 from ghostfleet.lab.arrivals import Arrivals
-from ghostfleet.lab.draws import Draw, always, one_of
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.types import WorkloadType
-from ghostfleet.stages.distributions import chance
+from ghostfleet.stages.distributions import LONGEST, chance
 
-__all__ = ["MOST_PODS", "QUEUE_LABEL", "Mix", "Workload", "WorkloadClass"]
+__all__ = [
+    "MOST_PODS",
+    "QUEUE_LABEL",
+    "Draw",
+    "Mix",
+    "Workload",
+    "WorkloadClass",
+    "always",
+    "one_of",
+    "read_duration",
+    "uniform_in_words",
+]
 
+T = TypeVar("T")
+#: A value from a number in [0, 1).
+Draw = Callable[[float], T]
+
+_UNIFORM = re.compile(r"uniform\(\s*([0-9]{1,9})\s*,\s*([0-9]{1,9})\s*\)")
 #: The label by which the KAI scheduler finds the queue of a pod.
 QUEUE_LABEL = "kai.scheduler/queue"
 #: Pods that a run may ask for; estimated: at about 2 KiB each they fill the memory of a large machine.
 MOST_PODS = 10_000_000
+
+
+def always(value: T) -> Draw[T]:
+    """The same value each time."""
+    return lambda _: value
+
+
+def one_of(values: Sequence[T], weights: Sequence[float] | None = None) -> Draw[T]:
+    """One of several values, as likely as its weight says; without weights all are alike."""
+    if len(values) == 1:
+        return always(values[0])
+    if weights is None:
+        return lambda point: values[int(point * len(values))]
+    bounds = list(accumulate(weights))
+    return lambda point: values[min(bisect_right(bounds, point * bounds[-1]), len(values) - 1)]
+
+
+def uniform_in_words(text: str) -> Draw[int]:
+    """A whole number between two, both included, from `uniform(LEAST, MOST)`; a ValueError if it is not that."""
+    match = _UNIFORM.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"expected a whole number, a list, weights or uniform(LEAST, MOST), found {text!r}")
+    least, most = int(match[1]), int(match[2])
+    if most < least:
+        raise ValueError(f"expected the smaller number first, found {text!r}")
+    return lambda point: least + int(point * (most - least + 1))
+
+
+def read_duration(text: object) -> int:
+    """Microseconds in a duration such as `90s`, from 0 to ten years."""
+    try:
+        span = parse_duration(text) if isinstance(text, str) else -1
+    except ValueError:
+        span = -1
+    if not 0 <= span <= LONGEST:
+        raise ValueError(f"expected a duration from 0s to ten years such as 90s or 2h, found {text!r}")
+    return span
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,8 @@ from ghostfleet.core.yamllines import Lines, path_text
 from ghostfleet.core.yamllines import Path as FieldPath
 from ghostfleet.core.yamltext import YamlError, compose, sort_of
 from ghostfleet.lab import mixvalues
-from ghostfleet.lab.draws import always
 from ghostfleet.lab.errors import LabError
-from ghostfleet.lab.mix import QUEUE_LABEL, Mix, WorkloadClass
+from ghostfleet.lab.mix import QUEUE_LABEL, Mix, WorkloadClass, always
 from ghostfleet.lab.podfields import RUNAI
 from ghostfleet.lab.types import WorkloadType, chosen_type, workload_type
 from ghostfleet.stages.distributions import parse_distribution

@@ -1,6 +1,6 @@
 """The values of a mix file: what a single field of a class may hold, as a ValueError in words when it does not.
 
-What is drawn is written in one of four ways, whatever it is (see `draws`): a value, a list of values, an object of
+What is drawn is written in one of four ways, whatever it is (see `mix`): a value, a list of values, an object of
 values with their weights, or words with brackets. Sizes are bounded, so that a slip of the finger does not fill the
 machine; the bounds are estimated, far above what a test needs and far below what a machine cannot bear.
 """
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from ghostfleet.core.names import is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name
 from ghostfleet.core.yamltext import sort_of
 from ghostfleet.lab.arrivals import Arrivals, ArrivalSchedule, parse_rate
-from ghostfleet.lab.draws import Draw, always, one_of, read_duration, uniform_in_words
+from ghostfleet.lab.mix import Draw, always, one_of, read_duration, uniform_in_words
 from ghostfleet.stages.distributions import parse_distribution
 
 __all__ = [

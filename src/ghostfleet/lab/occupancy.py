@@ -23,7 +23,7 @@ from ghostfleet.core.changes import Object
 from ghostfleet.core.quantity import value
 from ghostfleet.drive.interface import NODES, PODS, Cluster, Refused
 from ghostfleet.lab.survey import GPU_RESOURCES
-from ghostfleet.schedulers.framework.requests import pod_requests
+from ghostfleet.schedulers.framework.podinfo import pod_requests
 
 __all__ = ["COLUMNS", "GpuOccupancy", "Point"]
 

@@ -21,11 +21,10 @@ from ghostfleet.core.clock import SECOND
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.drive.interface import PERSISTENT_VOLUME_CLAIMS, PODS, Cluster, Kind, Seen
 from ghostfleet.lab.directory import Timeline
-from ghostfleet.lab.judging import outcome, pods_at_once
 from ghostfleet.lab.mix import Workload
+from ghostfleet.lab.plan import INDEX_ANNOTATION, RUN_LABEL
 from ghostfleet.lab.records import MARKS
-from ghostfleet.lab.rendering import INDEX_ANNOTATION, RUN_LABEL
-from ghostfleet.lab.types import JOIN_LABELS, KindName
+from ghostfleet.lab.types import JOIN_LABELS, KindName, outcome, pods_at_once
 
 __all__ = ["TimelineRecorder"]
 

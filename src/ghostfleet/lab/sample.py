@@ -25,10 +25,9 @@ from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.drive.interface import EVENTS, PERSISTENT_VOLUME_CLAIMS, PODS, Cluster, Kind, Refused
 from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.errors import LabError
-from ghostfleet.lab.judging import ended_at, outcome, pods_at_once, why
 from ghostfleet.lab.records import Run, Sample, Submission
 from ghostfleet.lab.survey import GPU_RESOURCES
-from ghostfleet.lab.types import JOIN_LABELS, KindName, WorkloadType
+from ghostfleet.lab.types import JOIN_LABELS, KindName, WorkloadType, ended_at, outcome, pods_at_once, why
 
 __all__ = ["Sampled", "sample"]
 

@@ -12,8 +12,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ghostfleet.core.clock import SECOND, WallClock
-from ghostfleet.core.saturation import Saturated, saturated_since
+from ghostfleet.core.clock import SECOND, real_seconds
+from ghostfleet.core.ratelimit import Saturated, saturated_since
 from ghostfleet.drive.interface import Cluster
 from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.mix import Workload
@@ -72,7 +72,7 @@ async def scale_test(
     patience: int,
 ) -> Tested:
     """Submit a run, record it until it has ended, and sample it. Ctrl-C keeps what was seen until then."""
-    wall, began = WallClock(start=0), cluster.now()
+    started, began = real_seconds(), cluster.now()
     run = submitter.run
     before = await cluster.saturation()
     async with _recording(cluster, directory, run, submitter.workloads) as recorder:
@@ -81,8 +81,8 @@ async def scale_test(
     run.limits = await _limits(cluster, before)
     marks = dict(recorder.marks())
     sampled = await sample(cluster, directory, run.kinds(), events=run.pvc, marks=marks)
-    real = wall.now()
-    run.labSeconds = real / SECOND
+    real = real_seconds() - started
+    run.labSeconds = round(real, 6)
     directory.write_run(run)
     return Tested(
         run,
@@ -92,7 +92,7 @@ async def scale_test(
         recorder.finished,
         gave_up,
         recorder.changed - began,
-        real,
+        int(real * SECOND),
     )
 
 

@@ -13,17 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ghostfleet.core.changes import Object
-from ghostfleet.core.clock import SECOND, WallClock
+from ghostfleet.core.clock import SECOND, real_seconds
 from ghostfleet.core.timestamps import parse_rfc3339, rfc3339_micro
 from ghostfleet.drive.interface import NAMESPACES, Cluster, ConnectionFailed, Kind, Refused
 from ghostfleet.lab.directory import Journal, RunDirectory
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.mix import Workload
-from ghostfleet.lab.naming import ATTEMPTS, namer, run_id
-from ghostfleet.lab.plan import Plan
+from ghostfleet.lab.plan import ATTEMPTS, RUN_LABEL, Plan, namer, project_of, run_id
 from ghostfleet.lab.progress import Progress, Silent
 from ghostfleet.lab.records import Drawn, Run, Submission
-from ghostfleet.lab.rendering import RUN_LABEL, project_of
 from ghostfleet.lab.survey import survey
 
 __all__ = ["Submitter", "prepare", "resume"]
@@ -67,7 +65,7 @@ class Submitter:
 
     async def submit(self) -> None:
         """Submit all that the run owes, and write it down."""
-        wall = WallClock(start=0)
+        began = real_seconds()
         await self._make_ready()
         self._directory.claim()
         self._directory.write_run(self.run)
@@ -82,7 +80,7 @@ class Submitter:
                 await self._at_times(owed, times, journal)
             self.run.state = "submitted"
         finally:
-            self._save(wall)
+            self._save(began)
             if self.run.state == "submitted":
                 journal.remove()
             journal.close()
@@ -214,13 +212,13 @@ class Submitter:
             self._directory.write_submissions(self._submissions)
             self._written = total
 
-    def _save(self, wall: WallClock) -> None:
+    def _save(self, began: float) -> None:
         if self._fresh and self.failed == len(self._submissions) and self.run.state != "submitted":
             # Nothing was submitted: there is nothing to go on with, and the directory is as it was.
             self._directory.clear()
             return
         self._directory.write_submissions(sorted(self._submissions, key=lambda each: each.time))
-        self.run.labSeconds += wall.now() / SECOND
+        self.run.labSeconds += round(real_seconds() - began, 6)
         self._directory.write_run(self.run)
 
 

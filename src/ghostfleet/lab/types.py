@@ -1,8 +1,9 @@
-"""Types of workload: what is submitted, and what the cluster makes from it.
+"""Types of workload: what is submitted, what the cluster makes from it, and how that says that it has ended.
 
 A *type* is data (`data/types.yaml`): its template, the kinds of the objects that belong to a workload, and its number
 of pods. The sampler finds these objects by their names and by the *join labels* of pods, which say to which workload a
-pod belongs; so a type needs no code.
+pod belongs. Kinds say differently that they have come to their end: Jobs and PyTorchJobs by a condition, pods and
+Run:ai's kinds by a phase. All of them are understood, and so is how many pods they ask for; so a type needs no code.
 """
 
 from __future__ import annotations
@@ -14,14 +15,28 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from ghostfleet.core.changes import Object
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.templates import ManifestTemplate, load_template
 
-__all__ = ["JOIN_LABELS", "KindName", "WorkloadType", "chosen_type", "type_names", "workload_type"]
+__all__ = [
+    "JOIN_LABELS",
+    "KindName",
+    "WorkloadType",
+    "chosen_type",
+    "ended_at",
+    "outcome",
+    "pods_at_once",
+    "type_names",
+    "why",
+    "workload_type",
+]
 
 _DATA = Path(__file__).parent / "data"
 #: Labels of a pod that say to which workload it belongs; the first that is there counts.
 JOIN_LABELS = ("release", "job-name", "training.kubeflow.org/job-name")
+_GOOD = frozenset({"Complete", "Completed", "Succeeded"})
+_BAD = frozenset({"Failed", "Error"})
 
 
 class KindName(NamedTuple):
@@ -114,3 +129,60 @@ def _made(name: str, data: dict[str, Any], template: ManifestTemplate) -> Worklo
 
 def _kind(data: dict[str, str] | None) -> KindName | None:
     return KindName(data["apiVersion"], data["kind"]) if data else None
+
+
+def outcome(obj: Object) -> str:
+    """`Succeeded` or `Failed`; "" while it has not ended."""
+    status = obj.get("status")
+    if not status:
+        return ""
+    phase = status.get("phase")
+    if phase in _GOOD:
+        return "Succeeded"
+    if phase in _BAD:
+        return "Failed"
+    condition = _final(status)
+    if condition is None:
+        return ""
+    return "Succeeded" if condition["type"] in _GOOD else "Failed"
+
+
+def ended_at(obj: Object) -> str | None:
+    """When it ended, as the cluster wrote it."""
+    status = obj.get("status") or {}
+    if status.get("completionTime"):
+        return str(status["completionTime"])
+    condition = _final(status)
+    return (
+        str(condition["lastTransitionTime"]) if condition is not None and condition.get("lastTransitionTime") else None
+    )
+
+
+def why(obj: Object) -> str:
+    """Why it failed, in one line; "" when it did not."""
+    if outcome(obj) != "Failed":
+        return ""
+    status = obj["status"]
+    final = _final(status) or status
+    words = [str(final.get(key)) for key in ("reason", "message") if final.get(key)]
+    return ": ".join(words).replace("\n", " ") or "Failed"
+
+
+def pods_at_once(obj: Object) -> int:
+    """How many pods it wants at the same time; 0 when it does not say."""
+    spec = obj.get("spec") or {}
+    replicas = spec.get("pytorchReplicaSpecs")
+    if replicas:
+        return sum(int(each.get("replicas", 1)) for each in replicas.values())
+    if "parallelism" in spec or "completions" in spec:
+        parallel = int(spec.get("parallelism", 1))
+        return min(parallel, int(spec.get("completions") or parallel))
+    return int(spec.get("replicas", 0)) if isinstance(spec.get("replicas", 0), int) else 0
+
+
+def _final(status: Object) -> Object | None:
+    for condition in status.get("conditions") or ():
+        if condition.get("status") == "True" and condition.get("type") in _GOOD | _BAD:
+            found: Object = condition
+            return found
+    return None

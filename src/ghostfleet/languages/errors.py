@@ -26,6 +26,10 @@ class Unsupported(ValueError):
 class EvaluationError(ValueError):
     """A sound expression and an object that do not go together."""
 
+    #: in a template: the line, and the action that failed; 0 where it is not known
+    line: int = 0
+    action: str = ""
+
     def __str__(self) -> str:
         # Not before it is asked for: queries fail on many objects, and nobody reads why.
         return shortened(super().__str__(), _MESSAGE)

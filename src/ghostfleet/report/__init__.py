@@ -3,8 +3,8 @@
 `write_report` makes everything for one run and answers a `Summary`; `summary_lines` is its text for a terminal.
 """
 
-from ghostfleet.report.phases import Counts, PhaseFigures
+from ghostfleet.report.phases import PhaseFigures, WorkloadCounts
 from ghostfleet.report.tables import summary_lines
 from ghostfleet.report.writing import Summary, write_report
 
-__all__ = ["Counts", "PhaseFigures", "Summary", "summary_lines", "write_report"]
+__all__ = ["PhaseFigures", "Summary", "WorkloadCounts", "summary_lines", "write_report"]

@@ -16,10 +16,10 @@ from ghostfleet.report.moments import CHAIN, MOMENTS, Phase
 from ghostfleet.report.phases import Measured
 from ghostfleet.report.workloads import Column
 
-__all__ = ["Breakdown", "Group", "break_down", "chain_steps"]
+__all__ = ["Breakdown", "WorkloadGroup", "break_down", "chain_steps"]
 
 
-class Group(NamedTuple):
+class WorkloadGroup(NamedTuple):
     """Some workloads, and how long each step took them on average."""
 
     title: str
@@ -35,7 +35,7 @@ class Breakdown(NamedTuple):
     """Groups of workloads, and the names of their steps."""
 
     titles: Sequence[str]
-    groups: Sequence[Group]
+    groups: Sequence[WorkloadGroup]
 
 
 def chain_steps(measured: Measured) -> list[tuple[str, Column]]:
@@ -65,7 +65,9 @@ def break_down(measured: Measured) -> Breakdown | None:
         parts += [("Faster half", ranked[: count // 2]), ("Slowest 10 %", ranked[-(count // 10) :])]
     if count >= 200:
         parts.append(("Slowest 1 %", ranked[-(count // 100) :]))
-    groups = [Group(title, len(part), [float(column[part].mean()) for _, column in steps]) for title, part in parts]
+    groups = [
+        WorkloadGroup(title, len(part), [float(column[part].mean()) for _, column in steps]) for title, part in parts
+    ]
     return Breakdown([title for title, _ in steps], groups)
 
 

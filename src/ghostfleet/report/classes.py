@@ -106,9 +106,9 @@ def class_section(classes: Sequence[ClassFigures]) -> Markup:
         ]
         for each in classes
     ]
-    head = ["Class", "Workloads", "Failed", "GPU hours asked for", "Mean", "p50", "p90", "p99", "Longest"]
+    head = ["Class", "WorkloadTable", "Failed", "GPU hours asked for", "Mean", "p50", "p90", "p99", "Longest"]
     phases = [[each.name, phase.phase, f"{phase.count:,}", *_spans(phase)] for each in classes for phase in each.phases]
-    by_phase = ["Class", "Phase", "Workloads", "Mean", "p50", "p90", "p99", "Longest"]
+    by_phase = ["Class", "Phase", "WorkloadTable", "Mean", "p50", "p90", "p99", "Longest"]
     return element(
         "section",
         element("h2", "Classes", id="classes"),

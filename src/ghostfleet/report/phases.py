@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ghostfleet.report.moments import CHAIN, PHASES, Phase
-from ghostfleet.report.workloads import Column, Joined, Mask, Workloads
+from ghostfleet.report.workloads import Column, Joined, Mask, WorkloadTable
 
-__all__ = ["Counts", "Measured", "PhaseFigures", "figures_of", "measure"]
+__all__ = ["Measured", "PhaseFigures", "WorkloadCounts", "figures_of", "measure"]
 
 _PERCENTILES = (50, 90, 99)
 
@@ -45,7 +45,7 @@ class PhaseFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class WorkloadCounts:
     """How many workloads there are of which sort."""
 
     #: Taken by the cluster.
@@ -81,8 +81,8 @@ class Counts:
 class Measured:
     """The workloads that count, and their phases."""
 
-    workloads: Workloads
-    counts: Counts
+    workloads: WorkloadTable
+    counts: WorkloadCounts
     #: Phases that at least one workload went through, with their delays.
     phases: Sequence[Phase]
     delays: Mapping[str, Column]
@@ -116,7 +116,7 @@ def measure(joined: Joined, *, skip_errors: bool = True, head: int | None = None
     known = [phase for phase in phases if figures[phase.key].count]
     return Measured(
         workloads=workloads,
-        counts=Counts(
+        counts=WorkloadCounts(
             submitted=joined.submitted,
             refused=len(joined.refused),
             unsampled=len(joined.unsampled),
@@ -144,7 +144,7 @@ def _possible(delays: Column, wrong: Mask) -> Column:
     return np.where(wrong, delays, np.maximum(delays, 0))
 
 
-def _known_start(phase: Phase, workloads: Workloads) -> Phase:
+def _known_start(phase: Phase, workloads: WorkloadTable) -> Phase:
     """The phase from a moment that this kind of workload has: a plain Job has no pod group, a bare pod no job."""
     start = phase.start
     while start in CHAIN[1:] and not workloads.knows(start):
@@ -176,5 +176,5 @@ def _problems(joined: Joined) -> list[tuple[str, str, str]]:
     return found
 
 
-def _named(workloads: Workloads, mask: Any, what: str, why: str) -> list[tuple[str, str, str]]:
+def _named(workloads: WorkloadTable, mask: Any, what: str, why: str) -> list[tuple[str, str, str]]:
     return [(name, what, why) for name in workloads.names[mask]]

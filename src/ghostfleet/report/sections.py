@@ -9,7 +9,7 @@ import numpy as np
 from ghostfleet.lab.records import Run
 from ghostfleet.report.breakdown import Breakdown, chain_steps
 from ghostfleet.report.markup import Markup, element, joined, table
-from ghostfleet.report.phases import Counts, Measured, PhaseFigures
+from ghostfleet.report.phases import Measured, PhaseFigures, WorkloadCounts
 from ghostfleet.report.series import Slices
 from ghostfleet.report.usage import Usage
 from ghostfleet.report.why import held_up, knows_limits
@@ -32,7 +32,7 @@ _MOST_PROBLEMS = 100
 _MOST_LIMITS = 20
 
 
-def subtitle(run: Run | None, counts: Counts) -> str:
+def subtitle(run: Run | None, counts: WorkloadCounts) -> str:
     """One line that says what was run where."""
     if run is None:
         return count_of(counts.submitted + counts.refused, "workload")
@@ -154,7 +154,7 @@ def phase_table(figures: Sequence[PhaseFigures]) -> Markup:
         ]
         for each in figures
     ]
-    head = ["Phase", "Measured from", "Workloads", "Mean", "p50", "p90", "p99", "Longest"]
+    head = ["Phase", "Measured from", "WorkloadTable", "Mean", "p50", "p90", "p99", "Longest"]
     return table("Time that each phase took", head, rows, texts=2, stacks=True)
 
 
@@ -237,7 +237,7 @@ def problem_table(measured: Measured) -> Markup:
     return joined(text, table(caption, ["Workload", "What", "Why"], shown, texts=3, stacks=True))
 
 
-def _accounts(counts: Counts) -> str:
+def _accounts(counts: WorkloadCounts) -> str:
     """Every submission accounted for, in words."""
     left_out = "they are left out of every figure above" if counts.skipped else "they are part of every figure above"
     said = [
@@ -270,7 +270,7 @@ def facts(run: Run | None, measured: Measured) -> Markup:
             ("Run", run.run),
             ("Started", run.started),
             ("Workload type", run.type),
-            ("Workloads", f"{run.count:,}"),
+            ("WorkloadTable", f"{run.count:,}"),
             ("Workers of each", f"{run.workers}" if run.type == "distributed" else ""),
             ("GPUs a pod", amount(run.gpus) if not run.mix else ""),
             ("Volume claim", "one each" if run.pvc else "none"),

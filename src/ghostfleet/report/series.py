@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ghostfleet.report.workloads import Column, Workloads
+from ghostfleet.report.workloads import Column, WorkloadTable
 
 __all__ = ["Histogram", "Slices", "bin_edges", "drawn_rows", "histogram", "packed", "slices"]
 
@@ -61,7 +61,7 @@ class Histogram(NamedTuple):
     counts: list[int]
 
 
-def slices(workloads: Workloads) -> Slices:
+def slices(workloads: WorkloadTable) -> Slices:
     """Slices from the first submission to the last thing known, of a width that is easy to read."""
     known = [times[~np.isnan(times)] for times in (workloads.at(key) for key in workloads.stamps)]
     start = float(workloads.at("submitted").min())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ghostfleet.report.classes import ClassFigures
-from ghostfleet.report.phases import Counts, PhaseFigures
+from ghostfleet.report.phases import PhaseFigures, WorkloadCounts
 from ghostfleet.report.words import amount, count_of, percent
 from ghostfleet.report.writing import Summary
 
@@ -87,7 +87,7 @@ def _limits(summary: Summary) -> list[str]:
     return lines
 
 
-def _accounts(counts: Counts) -> list[str]:
+def _accounts(counts: WorkloadCounts) -> list[str]:
     """What became of all submissions; what is good is said in one line, each thing that is not in a line of its own."""
     lines = [
         f"{count_of(counts.submitted, 'workload')} submitted, {counts.measured:,} measured"

@@ -17,7 +17,7 @@ import numpy as np
 from ghostfleet.core.timestamps import MICRO, rfc3339, rfc3339_micro
 from ghostfleet.report.moments import RUNAI_PHASES
 from ghostfleet.report.phases import Measured
-from ghostfleet.report.workloads import Column, Texts, Workloads
+from ghostfleet.report.workloads import Column, Texts, WorkloadTable
 
 __all__ = ["times_csv"]
 
@@ -59,7 +59,7 @@ def _harmless(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def _moments(workloads: Workloads, key: str) -> Iterator[str]:
+def _moments(workloads: WorkloadTable, key: str) -> Iterator[str]:
     for mark, stamp in zip(workloads.marks[key].tolist(), workloads.stamps[key].tolist(), strict=True):
         if not isnan(mark):
             yield rfc3339_micro(int(mark))

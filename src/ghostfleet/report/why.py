@@ -1,7 +1,7 @@
 """Why time went where it went: which limits held things up, and for how long.
 
 On a cluster of ghostfleet's own, each modelled component adds up how long somebody waited for one of its limits (see
-`core.saturation`). On any cluster a recorder sees how long there were pods that no node had room for. A real cluster's
+`core.ratelimit`). On any cluster a recorder sees how long there were pods that no node had room for. A real cluster's
 components tell nothing of the kind.
 """
 

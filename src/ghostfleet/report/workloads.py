@@ -22,7 +22,7 @@ from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.records import Sample, Submission
 from ghostfleet.report.moments import MOMENTS, Moment, Phase
 
-__all__ = ["Column", "Joined", "Mask", "Texts", "Workloads", "join"]
+__all__ = ["Column", "Joined", "Mask", "Texts", "WorkloadTable", "join"]
 
 Column = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -32,7 +32,7 @@ _NUMBER = int | float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Workloads:
+class WorkloadTable:
     """Columns; all of one length, in the order of submission."""
 
     names: Texts
@@ -50,13 +50,13 @@ class Workloads:
     def __len__(self) -> int:
         return len(self.names)
 
-    def take(self, rows: npt.NDArray[Any] | slice) -> Workloads:
+    def take(self, rows: npt.NDArray[Any] | slice) -> WorkloadTable:
         """Some of them: by a mask, by row numbers or by a slice."""
 
         def cut(column: Any) -> Any:
             return {key: part[rows] for key, part in column.items()} if isinstance(column, Mapping) else column[rows]
 
-        return Workloads(**{field.name: cut(getattr(self, field.name)) for field in fields(self)})
+        return WorkloadTable(**{field.name: cut(getattr(self, field.name)) for field in fields(self)})
 
     def between(self, start: str, end: str) -> Column:
         """Seconds from one moment to another."""
@@ -116,7 +116,7 @@ class Workloads:
 class Joined:
     """Both files of a run, as one."""
 
-    workloads: Workloads
+    workloads: WorkloadTable
     #: Submissions that the cluster did not take: name and why.
     refused: Sequence[tuple[str, str]]
     #: Submitted, but not in the sample.
@@ -153,13 +153,13 @@ def join(submitted: Iterable[Submission], sampled: Iterable[Sample]) -> Joined:
     return Joined(workloads.take(order), refused, [name for name, _ in waiting], foreign)
 
 
-def _columns(submitted: Sequence[int], samples: Sequence[Sample]) -> Workloads:
+def _columns(submitted: Sequence[int], samples: Sequence[Sample]) -> WorkloadTable:
     reader = _Reader()
     sent = np.array(submitted, dtype=np.float64)
     recorded = [sample.get("marks") or {} for sample in samples]
     stamps = {key: reader.seconds(samples, moment) for key, moment in MOMENTS.items() if key != "submitted"}
     marks = {key: _numbers(recorded, moment.mark) for key, moment in MOMENTS.items()}
-    return Workloads(
+    return WorkloadTable(
         names=_texts(samples, "jobName"),
         projects=_texts(samples, "projectName"),
         namespaces=_texts(samples, "jobNamespace"),

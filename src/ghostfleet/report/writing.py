@@ -16,7 +16,7 @@ from ghostfleet.lab.records import Run, Sample
 from ghostfleet.report.classes import ClassFigures, class_column, class_figures
 from ghostfleet.report.figures import PLOTS, Plot, can_draw, figure_png, rows_of
 from ghostfleet.report.page import report_page
-from ghostfleet.report.phases import Counts, Measured, PhaseFigures, measure
+from ghostfleet.report.phases import Measured, PhaseFigures, WorkloadCounts, measure
 from ghostfleet.report.series import slices
 from ghostfleet.report.times import times_csv
 from ghostfleet.report.usage import Usage, held_usage, recorded_usage
@@ -32,7 +32,7 @@ _NO_PICTURES = "no PNG was drawn: matplotlib is not installed; `pip install 'gho
 class Summary:
     """What a report says, in short."""
 
-    counts: Counts
+    counts: WorkloadCounts
     phases: Sequence[PhaseFigures]
     #: What was written.
     files: Sequence[Path]

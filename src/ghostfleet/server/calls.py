@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ghostfleet.api.kinds import Resource, Version
 from ghostfleet.server.auth import User
-from ghostfleet.server.negotiation import Form, check_route, negotiate
+from ghostfleet.server.negotiation import MediaType, check_route, negotiate
 from ghostfleet.server.paths import Target
 from ghostfleet.server.requests import Request
 
@@ -26,14 +26,14 @@ class Call:
     user: User
     body: bytes
 
-    def negotiated(self, *, stream: bool = False) -> Form:
+    def negotiated(self, *, stream: bool = False) -> MediaType:
         """The form that the client accepts; of built-in kinds the router has a word in it."""
         accept, custom = self.request.accept, self.resource.custom
         if not custom:
             check_route(accept, listing=self.request.method == "GET" and not self.target.name)
         return negotiate(accept, stream=stream, custom=custom)
 
-    def form(self) -> Form:
+    def form(self) -> MediaType:
         """The form of the answer; people who look with curl or a browser get it indented."""
         request = self.request
         form = self.negotiated()

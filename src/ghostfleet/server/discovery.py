@@ -18,7 +18,7 @@ import orjson
 
 from ghostfleet.api.builtin import SHARED_STORAGE
 from ghostfleet.api.kinds import Registry, Resource
-from ghostfleet.server.groups import Group, group_resources
+from ghostfleet.server.groups import ApiGroup, group_resources
 from ghostfleet.server.negotiation import JSON, clauses
 
 __all__ = ["Discovery", "aggregated_version"]
@@ -50,12 +50,12 @@ class Discovery:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._generation = -1
-        self._groups: dict[str, Group] = {}
+        self._groups: dict[str, ApiGroup] = {}
         self._documents: dict[str, Document | None] = {}
         self._aggregated: dict[str, tuple[bytes, str]] = {}
 
     @property
-    def groups(self) -> dict[str, Group]:
+    def groups(self) -> dict[str, ApiGroup]:
         """All groups by name, the preferred ones first."""
         if self._generation != self._registry.generation:
             self._generation = self._registry.generation
@@ -133,7 +133,7 @@ class Discovery:
         return {**header, "groupVersion": f"{name}/{version}" if name else version, "resources": listed}
 
 
-def _versions_of(group: Group) -> Document:
+def _versions_of(group: ApiGroup) -> Document:
     versions = [{"groupVersion": f"{group.name}/{version}", "version": version} for version in group.versions]
     return {"name": group.name, "versions": versions, "preferredVersion": versions[0]}
 
@@ -179,7 +179,7 @@ def _parts(resource: Resource, version: str) -> list[tuple[str, tuple[str, str, 
     return found
 
 
-def _discovered(group: Group) -> Document:
+def _discovered(group: ApiGroup) -> Document:
     versions = [
         {
             "version": version,

@@ -17,7 +17,7 @@ from ghostfleet.core.errors import not_acceptable
 from ghostfleet.server import gnostic
 from ghostfleet.server.discovery import Discovery, aggregated_version
 from ghostfleet.server.health import PATHS
-from ghostfleet.server.negotiation import JSON, Form, check_route, clauses, negotiate_plain
+from ghostfleet.server.negotiation import JSON, MediaType, check_route, clauses, negotiate_plain
 from ghostfleet.server.openapi import OpenApi
 from ghostfleet.server.requests import Request
 from ghostfleet.server.responses import Answer, object_answer, page_not_found
@@ -69,7 +69,7 @@ class Documents:
         return object_answer(
             200,
             {"paths": sorted({*self.discovery.paths(), *PATHS, *_OTHER_PATHS})},
-            Form(pretty=True),
+            MediaType(pretty=True),
         )
 
     def _found(self, request: Request, document: dict[str, object] | None) -> Answer | None:

@@ -17,9 +17,9 @@ import orjson
 
 __all__ = ["encode"]
 
-Writer = Callable[[Any], bytes]
+MessageWriter = Callable[[Any], bytes]
 #: JSON key -> (tag, writer, repeated)
-Message = dict[str, tuple[bytes, Writer, bool]]
+Message = dict[str, tuple[bytes, MessageWriter, bool]]
 
 # Headers, items and the four sorts of parameters limit values by the same fields, at numbers that differ by an offset.
 _LIMITS = (
@@ -132,7 +132,7 @@ def _fields(table: Message, value: Mapping[str, Any]) -> Iterator[bytes]:
             yield tag + write(item)
 
 
-def _message(name: str) -> Writer:
+def _message(name: str) -> MessageWriter:
     table = _TABLES[name]
     return lambda value: _sized(b"".join(_fields(table, value)))
 
@@ -141,7 +141,7 @@ def _pair(name: str, value: bytes) -> bytes:
     return _sized(b"\x0a" + _string(name) + b"\x12" + value)
 
 
-def _named(write: Writer, field: int = 1, extensions: int = 0) -> Writer:
+def _named(write: MessageWriter, field: int = 1, extensions: int = 0) -> MessageWriter:
     """A message of free names: pairs of name and value, and of vendor extensions where there are such."""
     tag, extension_tag = _varint(field << 3 | 2), _varint(extensions << 3 | 2)
 
@@ -155,7 +155,7 @@ def _named(write: Writer, field: int = 1, extensions: int = 0) -> Writer:
     return lambda values: _sized(b"".join(pairs(values)))
 
 
-def _either(choose: Callable[[Any], tuple[int, str]]) -> Writer:
+def _either(choose: Callable[[Any], tuple[int, str]]) -> MessageWriter:
     """A message that holds one of several others: `choose` tells its field number and writer."""
 
     def write(value: Any) -> bytes:
@@ -183,7 +183,7 @@ def _security_sort(value: Mapping[str, Any]) -> tuple[int, str]:
     return flows.get(value.get("flow", ""), (3, "Oauth2Implicit"))
 
 
-def _or_reference(sort: str) -> Writer:
+def _or_reference(sort: str) -> MessageWriter:
     return _either(lambda value: (2, "JsonReference") if "$ref" in value else (1, sort))
 
 
@@ -195,7 +195,7 @@ def _schemas(value: Any) -> bytes:
 
 _WIRE_TYPES = {"boolean": 0, "integer": 0, "double": 1}
 _TABLES: dict[str, Message] = {name: {} for name in _MESSAGES}
-_WRITERS: dict[str, Writer] = {name: _message(name) for name in _MESSAGES}
+_WRITERS: dict[str, MessageWriter] = {name: _message(name) for name in _MESSAGES}
 _WRITERS |= {"string": _string, "boolean": _boolean, "integer": _varint, "double": _double, "any": _any}
 _WRITERS |= {
     "strings": _strings,

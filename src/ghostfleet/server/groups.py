@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ghostfleet.api.kinds import Resource
 
-__all__ = ["Group", "group_resources", "maturity"]
+__all__ = ["ApiGroup", "group_resources", "maturity"]
 
 #: Source: pkg/controlplane/apiserver/aggregator.go and cmd/kube-apiserver/app/aggregator.go of Kubernetes 1.36.
 _PRIORITIES = {
@@ -46,7 +46,7 @@ _STAGES = {"alpha": 0, "beta": 1, None: 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ApiGroup:
     """One API group: its versions, the preferred one first, and the resources of each by plural name."""
 
     name: str
@@ -69,7 +69,7 @@ def maturity(version: str) -> tuple[int, int, int, str]:
     return 0, -(_STAGES[stage] * 1_000_000 + int(major)), -int(minor or 0), version
 
 
-def group_resources(resources: Iterable[Resource]) -> dict[str, Group]:
+def group_resources(resources: Iterable[Resource]) -> dict[str, ApiGroup]:
     """All groups by name, in order of preference; the core group is the one without a name."""
     found: dict[str, dict[str, list[Resource]]] = {}
     custom: dict[str, bool] = {}
@@ -82,7 +82,7 @@ def group_resources(resources: Iterable[Resource]) -> dict[str, Group]:
                 custom[resource.group] = custom.get(resource.group, True) and resource.custom
                 secondary[resource.group] = secondary.get(resource.group, True) and resource.secondary
     return {
-        name: Group(
+        name: ApiGroup(
             name,
             {
                 version: sorted(found[name][version], key=lambda resource: resource.plural)

@@ -13,7 +13,7 @@ import platform
 from ghostfleet.api.builtin import MAJOR, MINOR, VERSION
 from ghostfleet.core.clock import Clock, WallClock
 from ghostfleet.core.watchdog import LAGGING_AFTER
-from ghostfleet.server.negotiation import Form
+from ghostfleet.server.negotiation import MediaType
 from ghostfleet.server.responses import Answer, object_answer, page_not_found, text_answer
 
 __all__ = ["CLOCK", "COMPONENTS", "PATHS", "health_answer", "version_answer"]
@@ -23,7 +23,7 @@ _CHECKS = ("ping", "log", "etcd")
 PATHS = [path for name in _ENDPOINTS for path in (f"/{name}", *(f"/{name}/{check}" for check in _CHECKS))]
 #: What only readiness depends on: that the clock is on time, and that no component has failed.
 CLOCK, COMPONENTS = "clock", "components"
-_PRETTY = Form(pretty=True)
+_PRETTY = MediaType(pretty=True)
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 

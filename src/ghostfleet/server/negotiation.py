@@ -24,7 +24,7 @@ __all__ = [
     "PROTOBUF",
     "YAML",
     "Clause",
-    "Form",
+    "MediaType",
     "body_media",
     "check_route",
     "clauses",
@@ -64,7 +64,7 @@ class Clause(NamedTuple):
         return (self.type == kind and self.subtype in (subkind, "*")) or (self.type == "*" and self.subtype == "*")
 
 
-class Form(NamedTuple):
+class MediaType(NamedTuple):
     """How to write an answer."""
 
     media: str = JSON
@@ -75,8 +75,8 @@ class Form(NamedTuple):
     pretty: bool = False
 
 
-PLAIN = Form()
-_INDENTED = Form(pretty=True)
+PLAIN = MediaType()
+_INDENTED = MediaType(pretty=True)
 _LONGEST_REMEMBERED = 1024
 
 
@@ -115,7 +115,7 @@ def _quality(text: str) -> float:
 
 
 @lru_cache(maxsize=512)
-def _form(accept: str, custom: bool) -> Form | None:
+def _form(accept: str, custom: bool) -> MediaType | None:
     for clause in clauses(accept):
         for media in _ALL:
             if clause.allows(media):
@@ -125,12 +125,12 @@ def _form(accept: str, custom: bool) -> Form | None:
     return None
 
 
-def _lacks_protobuf(form: Form, custom: bool) -> bool:
+def _lacks_protobuf(form: MediaType, custom: bool) -> bool:
     return form.media == PROTOBUF and (form.conversion == "Table" or (custom and not form.conversion))
 
 
 @lru_cache(maxsize=512)
-def _plain_form(accept: str) -> Form | None:
+def _plain_form(accept: str) -> MediaType | None:
     for clause in clauses(accept):
         for media in _ALL:
             form = _converted(clause.parameters, media) if clause.allows(media) else None
@@ -145,17 +145,17 @@ def _is_routed(accept: str) -> bool:
     return not asked.isdisjoint(("*/*", *_ALL))
 
 
-def _converted(parameters: dict[str, str], media: str) -> Form | None:
+def _converted(parameters: dict[str, str], media: str) -> MediaType | None:
     """The form a clause asks for in this media type; None when that is not served."""
     if parameters.get("stream", "watch") != "watch" or parameters.get("sv", "v1") != "v1":
         return None
     pretty = parameters.get("pretty") == "1"
     if not ("as" in parameters or "g" in parameters or "v" in parameters):
-        return Form(media, pretty=pretty)
+        return MediaType(media, pretty=pretty)
     conversion, version = parameters.get("as", ""), parameters.get("v", "")
     if parameters.get("g") != "meta.k8s.io" or version not in _META_VERSIONS or conversion not in _CONVERSIONS:
         return None
-    return Form(media, conversion, version, pretty)
+    return MediaType(media, conversion, version, pretty)
 
 
 def check_route(accept: str, *, listing: bool = False) -> None:
@@ -166,11 +166,11 @@ def check_route(accept: str, *, listing: bool = False) -> None:
         raise ApiError(406, "NotAcceptable", message, {})
 
 
-def negotiate(accept: str, *, stream: bool = False, custom: bool = False) -> Form:
+def negotiate(accept: str, *, stream: bool = False, custom: bool = False) -> MediaType:
     """The form of an answer to this Accept header; 406 when there is none. Streams come in JSON and protobuf only."""
     if not accept or accept == JSON:
         return PLAIN
-    form: Form | None = _remembered(_form, accept, custom)
+    form: MediaType | None = _remembered(_form, accept, custom)
     if form is None:
         raise not_acceptable(_ALL)
     if stream and form.media == YAML:
@@ -178,17 +178,17 @@ def negotiate(accept: str, *, stream: bool = False, custom: bool = False) -> For
     return form
 
 
-def negotiate_plain(accept: str) -> Form:
+def negotiate_plain(accept: str) -> MediaType:
     """The form of an answer that has no conversions; 406 when there is none."""
-    form: Form | None = _remembered(_plain_form, accept) if accept else PLAIN
+    form: MediaType | None = _remembered(_plain_form, accept) if accept else PLAIN
     if form is None:
         raise not_acceptable(_ALL)
     return form
 
 
-def error_form(accept: str) -> Form:
+def error_form(accept: str) -> MediaType:
     """The form of an error: what the client asked for, without any conversion, or else JSON to be read by people."""
-    form: Form | None = _remembered(_plain_form, accept) if accept else PLAIN
+    form: MediaType | None = _remembered(_plain_form, accept) if accept else PLAIN
     return form or _INDENTED
 
 

@@ -13,7 +13,7 @@ from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import Clock
 from ghostfleet.core.errors import ApiError
 from ghostfleet.server.calls import Call
-from ghostfleet.server.negotiation import PROTOBUF, Form
+from ghostfleet.server.negotiation import PROTOBUF, MediaType
 from ghostfleet.server.protoanswers import Messages
 from ghostfleet.server.responses import Answer, object_answer
 from ghostfleet.server.tables import include_object_of, table
@@ -28,13 +28,13 @@ class Presenter:
         self._clock = clock
         self._messages = messages
 
-    def object(self, call: Call, form: Form, status: int, obj: Object, warnings: Iterable[str] = ()) -> Answer:
+    def object(self, call: Call, form: MediaType, status: int, obj: Object, warnings: Iterable[str] = ()) -> Answer:
         """One object; a Status comes as it is."""
         if form.conversion and obj.get("kind") != "Status":
             obj = self._converted(call, form, obj)
         return object_answer(status, obj, form, warnings)
 
-    def page(self, call: Call, form: Form, page: Page) -> Answer:
+    def page(self, call: Call, form: MediaType, page: Page) -> Answer:
         """A list."""
         if form.conversion == "Table":
             return object_answer(200, self._table(call, form, page), form)
@@ -55,7 +55,7 @@ class Presenter:
         shown = {"kind": kind, "apiVersion": api_version, "metadata": metadata, "items": items}
         return object_answer(200, shown, form)
 
-    def _converted(self, call: Call, form: Form, obj: Object) -> Object:
+    def _converted(self, call: Call, form: MediaType, obj: Object) -> Object:
         if form.conversion == "PartialObjectMetadata":
             return _partial(obj, _meta(form))
         if form.conversion != "Table":
@@ -71,7 +71,7 @@ class Presenter:
             subresource=call.target.subresource,
         )
 
-    def _table(self, call: Call, form: Form, page: Page) -> Object:
+    def _table(self, call: Call, form: MediaType, page: Page) -> Object:
         return table(
             call.resource,
             call.version,
@@ -85,7 +85,7 @@ class Presenter:
         )
 
 
-def _meta(form: Form) -> str:
+def _meta(form: MediaType) -> str:
     return f"meta.k8s.io/{form.version}"
 
 

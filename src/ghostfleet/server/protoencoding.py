@@ -19,7 +19,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from ghostfleet.core.schema import Type
-from ghostfleet.server.protowriters import FEW, Writer, field, field_heads, framing, text, value_writer, varint
+from ghostfleet.server.protowriters import FEW, FieldWriter, field, field_heads, framing, text, value_writer, varint
 
 __all__ = ["Encoder", "encoder", "envelope", "frame", "list_message"]
 
@@ -27,7 +27,7 @@ Object = dict[str, Any]
 Encoder = Callable[[Object], bytes]
 #: The absent forms of a message's fields in order; where and how each is written; and the same of those messages in it
 #: that JSON does not show, for they have their fields in the object itself.
-_Shape = tuple[list[bytes], dict[str, tuple[int, Writer]], list[tuple[int, Writer]]]
+_Shape = tuple[list[bytes], dict[str, tuple[int, FieldWriter]], list[tuple[int, FieldWriter]]]
 
 _MAGIC = b"k8s\0"
 #: An envelope's contentEncoding and contentType, which are empty.
@@ -137,7 +137,7 @@ def _absent(type_: Type, name: str, number: int) -> bytes:
     return b""
 
 
-def _writer(type_: Type, number: int) -> Writer:
+def _writer(type_: Type, number: int) -> FieldWriter:
     if type_.sort == "object":
         return _message(number, encoder(type_))
     if type_.sort == "map":
@@ -149,7 +149,7 @@ def _writer(type_: Type, number: int) -> Writer:
     return value_writer(type_.sort, number)
 
 
-def _message(number: int, encode: Writer) -> Writer:
+def _message(number: int, encode: FieldWriter) -> FieldWriter:
     heads, tag = field_heads(number)
 
     def write(value: Any) -> bytes:
@@ -160,17 +160,17 @@ def _message(number: int, encode: Writer) -> Writer:
     return write
 
 
-def _list(write: Writer) -> Writer:
+def _list(write: FieldWriter) -> FieldWriter:
     return lambda values: b"".join([write(value) for value in values if value is not None])
 
 
-def _wrapped(number: int, type_: Type) -> Writer:
+def _wrapped(number: int, type_: Type) -> FieldWriter:
     """A list that is a message of its own, the items being its field 1."""
     frame, write = framing(number), _list(_writer(_items(type_), 1))
     return lambda values: frame(write(values))
 
 
-def _map(number: int, items: Type) -> Writer:
+def _map(number: int, items: Type) -> FieldWriter:
     frame, key, write = framing(number), text(1), _writer(items, 2)
 
     def write_map(entries: Object) -> bytes:
@@ -192,7 +192,7 @@ def _alternatives(union: Type, value: Any) -> Object:
     return {}
 
 
-def _remembering(write: Writer) -> Writer:
+def _remembering(write: FieldWriter) -> FieldWriter:
     known: dict[int, tuple[Any, bytes]] = {}
 
     def remembered(value: Any) -> bytes:

@@ -19,10 +19,10 @@ from ghostfleet.core.schema import Sort
 from ghostfleet.core.timestamps import MICRO, parse_rfc3339
 from ghostfleet.server.wire import BYTES, EIGHT_BYTES, INTEGER
 
-__all__ = ["FEW", "Writer", "field", "field_heads", "framing", "text", "value_writer", "varint"]
+__all__ = ["FEW", "FieldWriter", "field", "field_heads", "framing", "text", "value_writer", "varint"]
 
 #: A JSON value -> the bytes of its field.
-Writer = Callable[[Any], bytes]
+FieldWriter = Callable[[Any], bytes]
 
 _MASK = 0xFFFF_FFFF_FFFF_FFFF
 _SMALL = 1 << 14
@@ -70,7 +70,7 @@ def field(number: int, data: bytes) -> bytes:
     return framing(number)(data)
 
 
-def text(number: int) -> Writer:
+def text(number: int) -> FieldWriter:
     """The writer of a string; most values are strings, so it does without another call."""
     heads, tag = field_heads(number)
 
@@ -82,7 +82,7 @@ def text(number: int) -> Writer:
     return write
 
 
-def value_writer(sort: Sort, number: int) -> Writer:
+def value_writer(sort: Sort, number: int) -> FieldWriter:
     """The writer of a field that holds one value of this sort."""
     if sort in ("integer", "boolean"):
         return _integer(number)
@@ -94,7 +94,7 @@ def value_writer(sort: Sort, number: int) -> Writer:
     return lambda value: frame(body(value))
 
 
-def _integer(number: int) -> Writer:
+def _integer(number: int) -> FieldWriter:
     tag = varint(number << 3 | INTEGER)
     small = [tag + varint(value) for value in range(256)]
 
@@ -104,7 +104,7 @@ def _integer(number: int) -> Writer:
     return write
 
 
-def _double(number: int) -> Writer:
+def _double(number: int) -> FieldWriter:
     tag = varint(number << 3 | EIGHT_BYTES)
     return lambda value: tag + struct.pack("<d", value)
 
@@ -148,7 +148,7 @@ def _json(value: Any) -> bytes:
     return field(1, orjson.dumps(value))
 
 
-_BODIES: dict[Sort, Writer] = {
+_BODIES: dict[Sort, FieldWriter] = {
     "bytes": _bytes,
     "quantity": _quantity,
     "time": _time,

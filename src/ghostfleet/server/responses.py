@@ -17,7 +17,7 @@ import orjson
 
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.manifests import dump
-from ghostfleet.server.negotiation import JSON, PLAIN, PROTOBUF, YAML, Form
+from ghostfleet.server.negotiation import JSON, PLAIN, PROTOBUF, YAML, MediaType
 from ghostfleet.server.protoanswers import encode_object
 from ghostfleet.server.requests import Send
 
@@ -54,7 +54,7 @@ class Answer:
         self.headers = headers
 
 
-def encode(obj: Any, form: Form) -> bytes:
+def encode(obj: Any, form: MediaType) -> bytes:
     """An object in the media type of a form."""
     if form.media == PROTOBUF:
         return encode_object(obj)
@@ -63,13 +63,13 @@ def encode(obj: Any, form: Form) -> bytes:
     return orjson.dumps(obj, option=orjson.OPT_INDENT_2 if form.pretty else orjson.OPT_APPEND_NEWLINE)
 
 
-def object_answer(status: int, obj: Any, form: Form = PLAIN, warnings: Iterable[str] = ()) -> Answer:
+def object_answer(status: int, obj: Any, form: MediaType = PLAIN, warnings: Iterable[str] = ()) -> Answer:
     """An answer with an object."""
     headers = (_UNCACHED, *map(warning, warnings)) if warnings else (_UNCACHED,)
     return Answer(status, encode(obj, form), form.media, _within_limit(headers) if warnings else headers)
 
 
-def error_answer(error: ApiError, form: Form = PLAIN, *, unread: bool = False) -> Answer:
+def error_answer(error: ApiError, form: MediaType = PLAIN, *, unread: bool = False) -> Answer:
     """The Status of an error; a client that should try again later is told when.
 
     When some of the request was left unread, nothing can follow it on its connection.

@@ -12,13 +12,12 @@ from collections.abc import Callable
 
 import orjson
 
-from ghostfleet.api.conversion import from_storage
-from ghostfleet.api.kinds import Resource, Version
+from ghostfleet.api.kinds import Resource, Version, from_storage
 from ghostfleet.core.changes import Event, Object
 from ghostfleet.core.clock import Clock
 from ghostfleet.core.errors import ApiError, not_acceptable
 from ghostfleet.core.watch import Watch
-from ghostfleet.server.negotiation import JSON, PROTOBUF, Form
+from ghostfleet.server.negotiation import JSON, PROTOBUF, MediaType
 from ghostfleet.server.protoanswers import Messages, encode_object
 from ghostfleet.server.protoencoding import frame
 from ghostfleet.server.streams import Stream, WatchStreams
@@ -44,7 +43,7 @@ class Lines:
         self,
         resource: Resource,
         version: Version,
-        form: Form,
+        form: MediaType,
         include_object: IncludeObject,
         clock: Clock,
         messages: Messages,

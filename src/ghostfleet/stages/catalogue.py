@@ -3,7 +3,8 @@
 Stages are *loaded* from files in which KWOK keeps them (several documents; those of other kinds, such as the
 configuration of KWOK itself, are left out with a note), from directories of such files, or by the names of the *sets*
 that come with Ghostfleet: `fast` without delays, `general` with delays that objects can set by annotation, `chaos`,
-which makes things fail that ask for it by label, `stress`, whose pods take about ten seconds to start and ten to end,
+which makes things fail that ask for it by label, `clusterloader`, which is `fast` but that the pods of Jobs run for as
+long as they are told to sleep, `stress`, whose pods take about ten seconds to start and ten to end,
 and `kind`, which is `general` but that containers that start together on a node slow each other down. Several sources
 can be joined with `+`, as in `fast+chaos`; a file or directory that is called like a set is written `./fast`. A stage
 of the same name for the same kind replaces one that came before it.
@@ -26,9 +27,9 @@ from ghostfleet.stages.values import Warn
 __all__ = ["StageSet", "built_in_sets", "join", "load_stages", "stage_definition", "stage_documents"]
 
 _DATA = Path(__file__).parent / "data"
-_SETS = ("chaos", "fast", "general", "kind", "stress")
+_SETS = ("chaos", "clusterloader", "fast", "general", "kind", "stress")
 #: Sets that hold only what is different from another.
-_BASES = {"kind": "general"}
+_BASES = {"clusterloader": "fast", "kind": "general"}
 _ENDINGS = (".yaml", ".yml", ".json")
 _NOT_STAGES = "kustomization"
 

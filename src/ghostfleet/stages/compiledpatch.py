@@ -1,10 +1,12 @@
 """Compiled patches: how a status patch of a KWOK stage, once it was seen on one object, is done on others.
 
 The outcome of a patch on a status is *compiled* from one example: the status before it, the patch, and the status that
-the API made of both. In the example stand *marks* for all that differs from object to object (the time, addresses); the
-compiled patch puts the real values in their places. What the patch does not touch is taken over from the old status,
-and equal parts of new ones are shared: those without marks by all objects, those with the second in them by all objects
-of that second, and lists that nothing else is merged into by all objects that shared the old list.
+the API made of both. In the example stand *marks*, texts for all that differs from object to object (the time,
+addresses, the object's own name); the compiled patch puts the real values in their places. A mark is of the same make
+as what it stands for, so that whoever checks the outcome takes it for the real thing; `Marker` puts marks into values
+that were found in an object, and remembers what they stand for. What the patch does not touch is taken over from the
+old status, and equal parts of new ones are shared: those without marks by all objects, those with the second in them by
+all objects of that second, and lists that nothing else is merged into by all objects that shared the old list.
 
 A compiled patch holds for old statuses of one *form*: the same fields, the same keys in the lists that are merged by
 key, and the same content of the objects that are merged. Whatever is not as simple as that is not compiled.
@@ -12,6 +14,7 @@ key, and the same content of the objects that are merged. Whatever is not as sim
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -19,16 +22,105 @@ from typing import Any, NamedTuple
 import orjson
 
 from ghostfleet.core.changes import Object
+from ghostfleet.core.clock import SECOND
 from ghostfleet.core.schema import Type
-from ghostfleet.stages.marks import SECOND_MARK, TIME_MARK, UNIQUE_MARKS
+from ghostfleet.core.timestamps import rfc3339
 
-__all__ = ["CompiledPatch", "Form", "Merger", "compile_patch", "form_of", "mergers_of"]
+__all__ = [
+    "HOST_MARKS",
+    "NAME_MARK",
+    "POD_MARKS",
+    "SECOND_MARK",
+    "TIME_MARK",
+    "CompiledPatch",
+    "Marker",
+    "Merger",
+    "StatusForm",
+    "compile_patch",
+    "form_of",
+    "mergers_of",
+]
 
+#: Stands for the present time, and for what the API makes of it in a field that holds whole seconds.
+TIME_MARK, SECOND_MARK = "1987-06-05T04:03:02.198765Z", "1987-06-05T04:03:02Z"
+NAME_MARK = "zq-own-name-qz"
+_NODE_MARK = "zq-own-node-qz"
+_UID_MARK = "c0ffee00-1987-4065-8432-0123456789ab"
+#: For addresses of nodes and of pods, of the older and the newer family.
+HOST_MARKS = ("192.0.2.171", "2001:db8:6767::171")
+POD_MARKS = ("198.51.100.172", "2001:db8:6767::172")
+#: Marks of what no two objects have in common.
+_UNIQUE_MARKS = frozenset((TIME_MARK, NAME_MARK, _UID_MARK, *POD_MARKS))
+
+_OWN_MARKS = frozenset((NAME_MARK, _NODE_MARK, _UID_MARK))
+#: So many marks has each part of an object.
+_MARKS = 1000
+
+#: Seconds; marks for times that were found count from here.
+_LATER = 560_000_000
+_NAME = re.compile(r"[a-z][a-z0-9.-]*")
+_NOT_TEXTS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
+_ADDRESS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}")
 _REMEMBERED = 256
-
-Form = tuple[Any, ...]
+StatusForm = tuple[Any, ...]
 #: Real values by mark.
 Values = Mapping[str, str]
+#: Makes a value from the real values by mark; None stands for a value without marks.
+Maker = Callable[[Values], Any] | None
+
+
+class Marker:
+    """Puts marks into the parts of one object."""
+
+    __slots__ = ("_count", "_own", "values")
+
+    def __init__(self, obj: Object) -> None:
+        self._count = 0
+        metadata = obj["metadata"]
+        self._own = {metadata.get("uid", ""): _UID_MARK}
+        for name, mark in ((metadata["name"], NAME_MARK), ((obj.get("spec") or {}).get("nodeName"), _NODE_MARK)):
+            # In a template that does not quote it, a name such as `yes` or `1e3` comes out as no text at all.
+            if name and _NAME.fullmatch(name) and name not in _NOT_TEXTS:
+                self._own.setdefault(name, mark)
+        #: real values by mark
+        self.values: dict[str, str] = {}
+
+    def begin(self, part: int) -> None:
+        """Turn to another part of the object; each part has marks of its own."""
+        self._count = part * _MARKS
+        self.values = {}
+
+    @property
+    def own(self) -> bool:
+        """Whether there are marks among the last part's that stand for what only this object has."""
+        return not _OWN_MARKS.isdisjoint(self.values)
+
+    def marked(self, value: Any) -> Any:
+        """The value with marks in it; two objects that differ in marked texts only give the same."""
+        kind = type(value)
+        if kind is str:
+            return self._text(value)
+        if kind is list:
+            return [self.marked(part) for part in value]
+        if kind is dict:
+            return {key: self.marked(part) for key, part in value.items()}
+        return value
+
+    def _text(self, text: str) -> str:
+        own = self._own.get(text)
+        if own is not None and text:
+            self.values[own] = text
+            return own
+        if len(text) == 20 and text[10] == "T" and text[19] == "Z":
+            mark = rfc3339((_LATER + self._count) * SECOND)
+        elif ("." in text or ":" in text) and _ADDRESS.fullmatch(text):
+            number = self._count
+            mark = f"2001:db8:6768::{number:x}" if ":" in text else f"198.18.{number >> 8 & 255}.{number & 255}"
+        else:
+            return text
+        self._count += 1
+        self.values[mark] = text
+        return mark
 
 
 class Merger(NamedTuple):
@@ -51,7 +143,7 @@ def mergers_of(patch: Object, type_: Type, *, strategic: bool) -> tuple[Merger, 
     return tuple(found)
 
 
-def form_of(status: Object, mergers: tuple[Merger, ...]) -> Form:
+def form_of(status: Object, mergers: tuple[Merger, ...]) -> StatusForm:
     """What a compiled patch must know of an old status."""
     form: list[Any] = [frozenset(status)]
     for field, key in mergers:
@@ -65,10 +157,6 @@ def form_of(status: Object, mergers: tuple[Merger, ...]) -> Form:
     return tuple(form)
 
 
-#: Makes a value from the real values by mark; None stands for a value without marks.
-Maker = Callable[[Values], Any] | None
-
-
 class _Part:
     """Something with marks in it; equal ones are shared, where two objects can have equal ones at all."""
 
@@ -77,7 +165,7 @@ class _Part:
     def __init__(self, value: Any, marks: Values) -> None:
         self._maker = maker_of(value, marks)
         self.marks = _marks_in(value, marks)
-        self._unique = not UNIQUE_MARKS.isdisjoint(self.marks)
+        self._unique = not _UNIQUE_MARKS.isdisjoint(self.marks)
         self._memo: dict[Any, Any] = {}
 
     @property

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from ghostfleet.core.clock import Clock, Handle
-from ghostfleet.core.saturation import Meter
+from ghostfleet.core.ratelimit import Meter
 from ghostfleet.stages.playstage import StageJob
 from ghostfleet.stages.stage import Work
 

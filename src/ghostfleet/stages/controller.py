@@ -14,21 +14,20 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from random import Random
 
-from ghostfleet.api.conversion import from_storage, storage_key
+from ghostfleet.api.kinds import from_storage, storage_key
 from ghostfleet.api.verbs import Api
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND, Handle
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.latency import Client
-from ghostfleet.core.saturation import Meter
+from ghostfleet.core.ratelimit import Meter
 from ghostfleet.core.store import Store
 from ghostfleet.languages.budget import BUDGET, STEPS, BudgetExceeded
 from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.stages.contention import Contention
 from ghostfleet.stages.lifecycle import Lifecycle, Transition
-from ghostfleet.stages.playstage import StageJob, StageKind, StageRunner
+from ghostfleet.stages.playstage import StageJob, StageKind, StageRunner, Timers
 from ghostfleet.stages.stage import Stage
-from ghostfleet.stages.timers import Timers
 from ghostfleet.stages.values import Warn
 
 __all__ = ["KindRules", "StageController"]

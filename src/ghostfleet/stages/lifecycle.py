@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from ghostfleet.core.changes import Object
 from ghostfleet.languages.budget import BudgetExceeded
 from ghostfleet.languages.errors import EvaluationError
-from ghostfleet.stages.questions import Ask
-from ghostfleet.stages.selectors import Answers, Selector, is_among
+from ghostfleet.stages.selectors import Answers, Ask, Selector, is_among
 from ghostfleet.stages.stage import Stage
 
 __all__ = ["Lifecycle", "Transition"]

@@ -1,32 +1,39 @@
-"""Playing a stage (playStage of KWOK's stage controller): carrying out its steps on an object.
+"""Playing a stage (playStage of KWOK's stage controller): carrying out its steps on an object, when its time has come.
 
 A stage is played on the object as it was when it was chosen, the *snapshot*: everything is rendered from that, while
 patches fall on what is *live*. A patch that would not change the snapshot is left out. Patches, deletions and applied
 objects go the way of any client's, through the API and its checks; only the status patches of built-in kinds take the
 short way wherever their outcome is in the status cache.
+
+Many jobs fall due at the same moment, so `Timers` have one entry in the clock for each moment, not for each job. A job
+that is cancelled stays where it is and is passed over. Where jobs take as much evaluation as one may, the others of
+their moment come after whatever else is due.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from ghostfleet.api.kinds import Resource, Version
 from ghostfleet.api.options import DeleteOptions, PatchType, WriteOptions
 from ghostfleet.api.validation import normalise
 from ghostfleet.api.verbs import Api
 from ghostfleet.core.changes import Object
+from ghostfleet.core.clock import Clock
 from ghostfleet.core.errors import ApiError, shortened, shown
 from ghostfleet.core.patch import apply_json_patch, apply_merge_patch, apply_strategic_merge
 from ghostfleet.core.schema import Type
+from ghostfleet.languages.budget import BUDGET, STEPS
 from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.stages.funcmap import FuncMap
 from ghostfleet.stages.stage import Stage
 from ghostfleet.stages.statuscache import StatusCache
 from ghostfleet.stages.steps import ApplyAction, DeleteAction, PatchAction, StageEvent, Step, actions
 
-__all__ = ["EventSink", "StageJob", "StageKind", "StageRunner"]
+__all__ = ["EventSink", "StageJob", "StageKind", "StageRunner", "Timers"]
 
 _MANAGER = "kwok"
 _TYPED = frozenset(("pods", "nodes"))
@@ -217,3 +224,42 @@ class StageRunner:
             else:
                 return
         self._api.patch(resource, version, namespace, name, action.type, obj, options, action.subresource)
+
+
+Waiting = TypeVar("Waiting", bound=StageJob)
+
+
+class Timers(Generic[Waiting]):
+    """Jobs by the time at which they are due."""
+
+    def __init__(self, clock: Clock, fire: Callable[[Waiting], None]) -> None:
+        self._clock = clock
+        #: Whose jobs they are, for the watchdog.
+        self.acts_for = self._fire = fire
+        self._moments: dict[int, list[Waiting]] = {}
+
+    def __len__(self) -> int:
+        """How many jobs wait."""
+        return sum(not job.cancelled for jobs in self._moments.values() for job in jobs)
+
+    def add(self, when: int, job: Waiting) -> None:
+        jobs = self._moments.get(when)
+        if jobs is None:
+            self._moments[when] = [job]
+            self._clock.call_at(when, self._run, when)
+        else:
+            jobs.append(job)
+
+    def _run(self, when: int) -> None:
+        jobs = iter(self._moments.pop(when))
+        most = BUDGET.steps + STEPS
+        try:
+            for job in jobs:
+                if not job.cancelled:
+                    self._fire(job)
+                    if BUDGET.steps > most:
+                        break
+        finally:
+            # A job that failed, or took long, must not take along what waits behind it.
+            for job in jobs:
+                self.add(when, job)

@@ -11,7 +11,7 @@ from ghostfleet.stages.commands import Commands
 from ghostfleet.stages.leases import Mode
 from ghostfleet.stages.stage import Compatibility
 
-__all__ = ["StageSettings"]
+__all__ = ["StageSettings", "label_matcher"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class StageSettings:
 
     def manages(self) -> Callable[[Object], bool]:
         """Whether a node is one of the fleet's."""
-        labels, annotations = _matcher(self.node_labels), _matcher(self.node_annotations)
+        labels, annotations = label_matcher(self.node_labels), label_matcher(self.node_annotations)
 
         def managed(node: Object) -> bool:
             metadata = node["metadata"]
@@ -51,22 +51,9 @@ class StageSettings:
 
         return managed
 
-    def disregards(self) -> Callable[[Object], bool]:
-        """Whether an object is to be left alone."""
-        labels, annotations = _matcher(self.disregard_labels), _matcher(self.disregard_annotations)
 
-        def disregarded(obj: Object) -> bool:
-            metadata = obj["metadata"]
-            noted, named = metadata.get("annotations"), metadata.get("labels")
-            return bool(
-                (annotations is not None and noted and annotations(noted))
-                or (labels is not None and named and labels(named))
-            )
-
-        return disregarded
-
-
-def _matcher(text: str) -> Callable[[dict[str, str]], bool] | None:
+def label_matcher(text: str) -> Callable[[dict[str, str]], bool] | None:
+    """What tells whether this selector selects labels or annotations; None for an empty one."""
     if not text:
         return None
     selector = parse_label_selector(text)

@@ -22,11 +22,22 @@ from ghostfleet.core.schema import Type
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.languages.gotemplate import render_yaml
-from ghostfleet.languages.gotemplate.parser import parse
-from ghostfleet.stages.compiledpatch import CompiledPatch, Form, Merger, compile_patch, form_of, mergers_of
+from ghostfleet.stages.compiledpatch import (
+    HOST_MARKS,
+    NAME_MARK,
+    POD_MARKS,
+    SECOND_MARK,
+    TIME_MARK,
+    CompiledPatch,
+    Marker,
+    Merger,
+    StatusForm,
+    compile_patch,
+    form_of,
+    mergers_of,
+)
 from ghostfleet.stages.dependence import Dependence, Path, dependence_of, extract, replaced
 from ghostfleet.stages.funcmap import FuncMap, nano_time
-from ghostfleet.stages.marks import HOST_MARKS, NAME_MARK, POD_MARKS, SECOND_MARK, TIME_MARK, Marker
 from ghostfleet.stages.steps import Functions, Patch
 
 __all__ = ["StatusCache"]
@@ -41,19 +52,6 @@ CacheKey = tuple[bytes | int | None, ...]
 Merge = Callable[[Object, bool], Object]
 
 
-class _Everything:
-    """Holds whatever one asks for: the functions of a template have been checked before."""
-
-    def __contains__(self, _: object) -> bool:
-        return True
-
-    def __iter__(self) -> Any:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
-
-
 class _Entry:
     """All that was learned for objects that are the same in what matters to the template."""
 
@@ -61,7 +59,7 @@ class _Entry:
 
     def __init__(self, mergers: tuple[Merger, ...]) -> None:
         self.mergers = mergers
-        self._compiled: dict[Form, CompiledPatch | None] = {}
+        self._compiled: dict[StatusForm, CompiledPatch | None] = {}
         self._last: tuple[Object, CompiledPatch | None] | None = None
 
     def compiled(self, old: Object) -> CompiledPatch | None:
@@ -217,9 +215,7 @@ class StatusCache:
         """Go the long way, by `merge`, and remember what came out."""
         patch_cache = self._patch_caches.get(patch)
         if patch_cache is None:
-            patch_cache = self._patch_caches[patch] = _PatchCache(
-                dependence_of(parse(patch.template.text, _Everything()))
-            )
+            patch_cache = self._patch_caches[patch] = _PatchCache(dependence_of(patch.template.parts))
         known = self._example(patch_cache, patch, obj, type_, merge, strategic) if patch_cache.worthwhile else None
         new = merge(self._rendered(patch, obj, self._funcmap.functions), False)
         if known is not None:

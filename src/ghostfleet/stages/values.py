@@ -21,9 +21,8 @@ from ghostfleet.languages.cel import Program
 from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.languages.govalues import truncated
 from ghostfleet.stages.celobjects import compile_stage_cel
-from ghostfleet.stages.questions import Question, question
 from ghostfleet.stages.reading import Reader
-from ghostfleet.stages.selectors import Answers
+from ghostfleet.stages.selectors import Answers, Question, question
 
 __all__ = ["Delay", "Duration", "Warn", "Weight", "read_delay", "read_weight"]
 

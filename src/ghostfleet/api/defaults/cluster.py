@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 
-from ghostfleet.api.defaults.filling import ObjectRule, each, rule, without
-from ghostfleet.api.defaults.resources import fill_resource_list
+from ghostfleet.api.defaults.filling import ObjectRule, each, fill_resource_list, rule, without
 from ghostfleet.core.changes import Object
 
 __all__ = ["DEFAULTS", "with_name_label"]

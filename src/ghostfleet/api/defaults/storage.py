@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ghostfleet.api.defaults.filling import ObjectRule, each, rule
-from ghostfleet.api.defaults.resources import fill_resource_list
+from ghostfleet.api.defaults.filling import ObjectRule, each, fill_resource_list, rule
 from ghostfleet.api.defaults.volumes import SOURCES, fill_claim_spec
 
 __all__ = ["DEFAULTS", "fill_claim"]

@@ -6,9 +6,7 @@ defaults. A pod's volume that names no source at all is an empty directory.
 
 from __future__ import annotations
 
-from ghostfleet.api.defaults.filling import ObjectRule, each, rule
-from ghostfleet.api.defaults.images import pull_policy
-from ghostfleet.api.defaults.resources import fill_requirements
+from ghostfleet.api.defaults.filling import ObjectRule, each, fill_requirements, pull_policy, rule
 from ghostfleet.core.changes import Object
 
 __all__ = ["REFERENCES", "SOURCES", "fill_claim_spec", "fill_volume"]

@@ -2,28 +2,111 @@
 
 A value is *clean* when it has the type that its schema asks for, no field in it is unknown, null or empty where
 Kubernetes leaves it out, and quantities and times are in their canonical form. Nearly all values are.
+
+A *time* is in UTC with whole seconds, a *micro time* has exactly six digits, and any other number of them is refused
+in the words of Go's `time.Parse`. A *union* is a place in a definition's schema that holds a schema or something
+simpler: `items` a schema or a list of them, `additionalProperties` a schema or a boolean, a dependency a schema or a
+list of names. Other values count as nothing there, except where a boolean should be.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Callable
-from functools import cache
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
-from ghostfleet.api.validation.times import micro_time, rfc3339_time
-from ghostfleet.api.validation.unions import union_of
+from ghostfleet.api.builtin import type_named
 from ghostfleet.core.quantity import canonical
 from ghostfleet.core.schema import Type
+from ghostfleet.core.timestamps import parse_rfc3339, rfc3339, rfc3339_micro
 
-__all__ = ["base64_text", "cleanness", "omitted"]
+__all__ = ["Union", "base64_text", "cleanness", "micro_time", "omitted", "rfc3339_time", "union_of"]
 
+_MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
+_SECONDS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+_SIX_DIGITS = re.compile(r"\.\d{6}")
+_ZONE = re.compile(r"Z|[+-]\d\d:\d\d")
+_SCHEMA = "JSONSchemaProps"
 Clean = Callable[[Any], bool]
-
 _INT_RANGES = {"int32": (-(2**31), 2**31 - 1), "uint32": (0, 2**32 - 1)}
 _INT64 = (-(2**63), 2**63 - 1)
 _COMPILED: dict[Type, Clean] = {}
+_BASE64_ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+_PLAIN_TYPES: dict[str, type] = {"string": str, "boolean": bool, "duration": str}
+#: Lists that are optional and shown all the same.
+_SHOWN_EMPTY = frozenset(
+    (
+        "AllocatedDeviceStatus.conditions",
+        "CSINodeDriver.topologyKeys",
+        "ClusterRole.rules",
+        "ContainerImage.names",
+        "CustomResourceDefinitionStatus.conditions",
+        "CustomResourceDefinitionStatus.storedVersions",
+        "DeviceClaim.requests",
+        "EndpointSlice.endpoints",
+        "EndpointSlice.ports",
+        "HorizontalPodAutoscalerStatus.currentMetrics",
+        # An empty one means something: that the fields shall have no owners.
+        "ObjectMeta.managedFields",
+        "ProjectedVolumeSource.sources",
+        "ResourcePolicyRule.namespaces",
+        "Role.rules",
+        "TokenRequestSpec.audiences",
+    )
+)
+_NOTHINGS: dict[str, type] = {
+    "string": str,
+    "bytes": str,
+    "boolean": bool,
+    "integer": int,
+    "list": list,
+    "map": dict,
+}
+
+
+@lru_cache(maxsize=4096)
+def rfc3339_time(text: str) -> str:
+    return rfc3339(parse_rfc3339(text))
+
+
+@lru_cache(maxsize=4096)
+def micro_time(text: str) -> str:
+    if seconds := _SECONDS.match(text):
+        at = seconds.end()
+        digits = _SIX_DIGITS.match(text, at)
+        if digits is None:
+            raise _mismatch(text, text[at:], ".000000")
+        if _ZONE.match(text, digits.end()) is None:
+            raise _mismatch(text, text[digits.end() :], "Z07:00")
+    try:
+        return rfc3339_micro(parse_rfc3339(text))
+    except ValueError as problem:
+        raise ValueError(str(problem).replace("2006-01-02T15:04:05Z07:00", _MICRO_LAYOUT)) from None
+
+
+def _mismatch(text: str, rest: str, part: str) -> ValueError:
+    return ValueError(f'parsing time "{text}" as "{_MICRO_LAYOUT}": cannot parse "{rest}" as "{part}"')
+
+
+class Union(NamedTuple):
+    """A schema, or a list of `items`, or a boolean if there are none."""
+
+    schema: Type
+    items: Type | None
+
+
+@cache
+def union_of(name: str) -> Union | None:
+    """The union that the type of this full name is, if it is one."""
+    base, _, alternative = name.rpartition(f".{_SCHEMA}Or")
+    if not base:
+        return None
+    schema = type_named(f"{base}.{_SCHEMA}")
+    items = {"Array": schema, "StringArray": Type("string")}.get(alternative)
+    return Union(schema, items)
 
 
 def cleanness(type_: Type) -> Clean:
@@ -158,9 +241,6 @@ def base64_text(text: str) -> str:
     return text
 
 
-_BASE64_ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-
-
 def _first_illegal(text: str) -> int:
     body = text.rstrip("=")
     for index, character in enumerate(body):
@@ -168,30 +248,6 @@ def _first_illegal(text: str) -> int:
             return index
     # All letters are fine, so the last group is too short: it is what cannot be read.
     return len(text) if len(body) != len(text) else len(body) // 4 * 4
-
-
-_PLAIN_TYPES: dict[str, type] = {"string": str, "boolean": bool, "duration": str}
-#: Lists that are optional and shown all the same.
-_SHOWN_EMPTY = frozenset(
-    (
-        "AllocatedDeviceStatus.conditions",
-        "CSINodeDriver.topologyKeys",
-        "ClusterRole.rules",
-        "ContainerImage.names",
-        "CustomResourceDefinitionStatus.conditions",
-        "CustomResourceDefinitionStatus.storedVersions",
-        "DeviceClaim.requests",
-        "EndpointSlice.endpoints",
-        "EndpointSlice.ports",
-        "HorizontalPodAutoscalerStatus.currentMetrics",
-        # An empty one means something: that the fields shall have no owners.
-        "ObjectMeta.managedFields",
-        "ProjectedVolumeSource.sources",
-        "ResourcePolicyRule.namespaces",
-        "Role.rules",
-        "TokenRequestSpec.audiences",
-    )
-)
 
 
 def _plainly(clean: Clean) -> Callable[[Type], Clean]:
@@ -215,14 +271,6 @@ def _is_integer_or_text(value: Any) -> bool:
     return type(value) is str or (type(value) is int and -(2**31) <= value < 2**31)
 
 
-_NOTHINGS: dict[str, type] = {
-    "string": str,
-    "bytes": str,
-    "boolean": bool,
-    "integer": int,
-    "list": list,
-    "map": dict,
-}
 _COMPILERS: dict[str, Callable[[Type], Clean]] = {
     "object": _compile_object,
     "map": _compile_map,

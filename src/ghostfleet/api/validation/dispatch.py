@@ -29,7 +29,7 @@ from ghostfleet.api.validation import (
     workloads,
 )
 from ghostfleet.api.validation.checks import Errors, Object
-from ghostfleet.api.validation.pods import pod, subresources
+from ghostfleet.api.validation.pods import pod
 from ghostfleet.api.validation.rules import Rules
 from ghostfleet.core.errors import FieldError
 
@@ -40,10 +40,10 @@ _RULES: dict[str, Rules] = {
         pod.create,
         update=pod.update,
         again_on_update=False,
-        status=subresources.status,
+        status=pod.status,
         subresources={
-            "ephemeralcontainers": subresources.ephemeral_containers,
-            "resize": subresources.resize,
+            "ephemeralcontainers": pod.ephemeral_containers,
+            "resize": pod.resize,
         },
     ),
     **workloads.RULES,
@@ -148,5 +148,5 @@ def validate_subresource(resource: str, subresource: str, obj: Object) -> list[F
     if subresource == "scale":
         autoscaling.scale(found, obj)
     elif (resource, subresource) == ("pods", "binding"):
-        subresources.binding(found, obj)
+        pod.binding(found, obj)
     return found

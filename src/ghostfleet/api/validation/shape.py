@@ -4,6 +4,11 @@
 fields and nulls go, quantities and times are rewritten; a value of the wrong type is an error, told in the words of
 Kubernetes' decoder. What becomes of the unknown fields (an error, a warning, nothing) is the caller's choice, by the
 request's field validation. Only an object that is not clean is walked, slowly and with paths.
+
+The decoder complains of `json: cannot unmarshal string into Go struct field PodSpec.spec.hostNetwork of type bool`. The
+*struct* is the one that declares the field, the path is dotted and has no list indices, and a struct *embedded* in
+another shows up in the path by its own name although JSON has no such level. Schemas do not keep Go's names of string
+and map types, so the ones that users meet are listed here.
 """
 
 from __future__ import annotations
@@ -13,10 +18,15 @@ from typing import Any, NoReturn
 
 import orjson
 
-from ghostfleet.api.validation.cleanness import base64_text, cleanness, omitted
-from ghostfleet.api.validation.gotypes import embedded_step, go_type, struct_name
-from ghostfleet.api.validation.times import micro_time, rfc3339_time
-from ghostfleet.api.validation.unions import Union, union_of
+from ghostfleet.api.validation.cleanness import (
+    Union,
+    base64_text,
+    cleanness,
+    micro_time,
+    omitted,
+    rfc3339_time,
+    union_of,
+)
 from ghostfleet.core.errors import ApiError, bad_request
 from ghostfleet.core.quantity import canonical
 from ghostfleet.core.schema import Type
@@ -28,6 +38,88 @@ Object = dict[str, Any]
 _BAD_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 #: Kubernetes stops listing findings here.
 _MOST_FINDINGS = 100
+_ZERO: dict[str, Callable[[], Any]] = {
+    "object": dict,
+    "string": str,
+    "duration": str,
+    "integer": int,
+    "number": int,
+    "boolean": bool,
+    "quantity": lambda: "0",
+    "bytes": str,
+    "intorstring": int,
+}
+_REWRITES: dict[str, Callable[[str], str]] = {"time": rfc3339_time, "microtime": micro_time, "bytes": base64_text}
+_VOLUME_SOURCE_STRUCTS = {"Volume": "VolumeSource", "PersistentVolumeSpec": "PersistentVolumeSource"}
+_OWN_FIELDS = {
+    "Volume": {"name"},
+    "PersistentVolumeSpec": {
+        "capacity",
+        "accessModes",
+        "claimRef",
+        "persistentVolumeReclaimPolicy",
+        "storageClassName",
+        "mountOptions",
+        "volumeMode",
+        "nodeAffinity",
+        "volumeAttributesClassName",
+    },
+    "EphemeralContainer": {"targetContainerName"},
+}
+_EMBEDDED_BY_FIELD = {
+    **{("Probe", handler): "ProbeHandler" for handler in ("exec", "httpGet", "tcpSocket", "grpc")},
+    **{
+        (struct, "name"): "LocalObjectReference"
+        for struct in (
+            "ConfigMapEnvSource",
+            "ConfigMapKeySelector",
+            "ConfigMapProjection",
+            "ConfigMapVolumeSource",
+            "SecretEnvSource",
+            "SecretKeySelector",
+            "SecretProjection",
+        )
+    },
+    ("IngressRule", "http"): "IngressRuleValue",
+}
+_NAMED_STRINGS = {
+    ("Container", "imagePullPolicy"): "v1.PullPolicy",
+    ("Container", "restartPolicy"): "v1.ContainerRestartPolicy",
+    ("Container", "terminationMessagePolicy"): "v1.TerminationMessagePolicy",
+    ("ContainerPort", "protocol"): "v1.Protocol",
+    ("CronJobSpec", "concurrencyPolicy"): "v1.ConcurrencyPolicy",
+    ("DeploymentStrategy", "type"): "v1.DeploymentStrategyType",
+    ("HTTPGetAction", "scheme"): "v1.URIScheme",
+    ("JobSpec", "completionMode"): "v1.CompletionMode",
+    ("LabelSelectorRequirement", "operator"): "v1.LabelSelectorOperator",
+    ("NodeSelectorRequirement", "operator"): "v1.NodeSelectorOperator",
+    ("ObjectMeta", "uid"): "types.UID",
+    ("OwnerReference", "uid"): "types.UID",
+    ("PersistentVolumeClaimSpec", "volumeMode"): "v1.PersistentVolumeMode",
+    ("PodSpec", "dnsPolicy"): "v1.DNSPolicy",
+    ("PodSpec", "preemptionPolicy"): "v1.PreemptionPolicy",
+    ("PodSpec", "restartPolicy"): "v1.RestartPolicy",
+    ("PodStatus", "phase"): "v1.PodPhase",
+    ("PriorityClass", "preemptionPolicy"): "v1.PreemptionPolicy",
+    ("Secret", "type"): "v1.SecretType",
+    ("ServicePort", "protocol"): "v1.Protocol",
+    ("ServiceSpec", "type"): "v1.ServiceType",
+    ("ServiceSpec", "sessionAffinity"): "v1.ServiceAffinity",
+    ("Taint", "effect"): "v1.TaintEffect",
+    ("Toleration", "effect"): "v1.TaintEffect",
+    ("Toleration", "operator"): "v1.TolerationOperator",
+    ("TopologySpreadConstraint", "whenUnsatisfiable"): "v1.UnsatisfiableConstraintAction",
+}
+_SCALARS = {
+    "string": "string",
+    "boolean": "bool",
+    "number": "float64",
+    "bytes": "[]uint8",
+    "time": "string",
+    "microtime": "string",
+    "duration": "string",
+    "intorstring": "int32",
+}
 
 
 def normalise(obj: Object, type_: Type, *, kind: str, version: str) -> tuple[Object, list[str]]:
@@ -50,20 +142,6 @@ def strict_error(kind: str, version: str, unknown: Sequence[str], duplicates: Se
 
 def unknown_field_warnings(unknown: Sequence[str]) -> list[str]:
     return [f'unknown field "{path}"' for path in unknown]
-
-
-_ZERO: dict[str, Callable[[], Any]] = {
-    "object": dict,
-    "string": str,
-    "duration": str,
-    "integer": int,
-    "number": int,
-    "boolean": bool,
-    "quantity": lambda: "0",
-    "bytes": str,
-    "intorstring": int,
-}
-_REWRITES: dict[str, Callable[[str], str]] = {"time": rfc3339_time, "microtime": micro_time, "bytes": base64_text}
 
 
 class _Walk:
@@ -91,7 +169,7 @@ class _Walk:
             elif cleanness(field)(item):
                 result[key] = item
             else:
-                place = _Place(type_, key, f"{path}{key}", f"{go_path}{embedded_step(type_, key)}{key}")
+                place = _Place(type_, key, f"{path}{key}", f"{go_path}{_embedded_step(type_, key)}{key}")
                 result[key] = new = self.value(item, field, place)
                 changed = changed or new is not item
         return result if changed else value
@@ -169,11 +247,11 @@ class _Walk:
             self._mismatch(value, type_, place)
 
     def _mismatch(self, value: Any, type_: Type, place: _Place) -> NoReturn:
-        wanted = go_type(type_, place.owner, place.field)
+        wanted = _go_type(type_, place.owner, place.field)
         found = _json_sort(value)
         if found == "number" and type_.sort in ("integer", "intorstring"):
             found = f"number {orjson.dumps(value).decode()}"
-        struct = f"{struct_name(place.owner)}.{place.go_path}"
+        struct = f"{_struct_name(place.owner)}.{place.go_path}"
         self._refuse(f"json: cannot unmarshal {found} into Go struct field {struct} of type {wanted}")
 
     def _refuse(self, why: str) -> NoReturn:
@@ -204,3 +282,33 @@ def _json_sort(value: Any) -> str:
     if isinstance(value, int | float):
         return "number"
     return "object" if isinstance(value, dict) else "array"
+
+
+def _struct_name(type_: Type) -> str:
+    """`PodSpec` of `io.k8s.api.core.v1.PodSpec`."""
+    return type_.name.rpartition(".")[2]
+
+
+def _embedded_step(type_: Type, field: str) -> str:
+    """Name of the embedded struct that holds this field of the type, with a dot after it; empty if there is none."""
+    struct = _struct_name(type_)
+    embedded = _EMBEDDED_BY_FIELD.get((struct, field), "")
+    if not embedded and struct in _OWN_FIELDS and field not in _OWN_FIELDS[struct]:
+        embedded = _VOLUME_SOURCE_STRUCTS.get(struct, "EphemeralContainerCommon")
+    return f"{embedded}." if embedded else ""
+
+
+def _go_type(type_: Type, owner: Type | None = None, field: str = "") -> str:
+    """Go's name of the type of a field (of the struct `owner`)."""
+    if type_.sort == "object":
+        package, _, struct = type_.name.rpartition(".")
+        return f"{package.rpartition('.')[2]}.{struct}"
+    if type_.sort == "list" and type_.items is not None:
+        return f"[]{_go_type(type_.items)}"
+    if type_.sort == "map" and type_.items is not None:
+        return "v1.ResourceList" if type_.items.sort == "quantity" else f"map[string]{_go_type(type_.items)}"
+    if type_.sort == "integer":
+        return type_.format or "int64"
+    if type_.sort == "string" and owner is not None:
+        return _NAMED_STRINGS.get((_struct_name(owner), field), "string")
+    return _SCALARS.get(type_.sort, "interface {}")

@@ -10,8 +10,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from ghostfleet.api.defaults import apply_defaults, finish_create, prepare_for_create
 from ghostfleet.api.quotas import charge_quotas
+from ghostfleet.api.strategy import apply_defaults, finish_create, prepare_for_create
 from ghostfleet.controllers.cronjobs.schedule import CronSchedule, parse_schedule
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.jobs.records import JOBS, condition_status, is_finished

@@ -12,7 +12,7 @@ import orjson
 from ghostfleet.controllers.deployments.amounts import DESIRED, MOST, max_surge
 from ghostfleet.controllers.pods import owner_reference
 from ghostfleet.core.changes import Object
-from ghostfleet.core.randomness import ALPHABET
+from ghostfleet.core.names import ALPHABET
 
 __all__ = ["HASH", "REVISION", "draft_set", "find_new", "highest", "numbered", "revision_of", "template_hash"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ghostfleet.api.defaults import apply_defaults, prepare_for_create, prepare_for_update
+from ghostfleet.api.strategy import apply_defaults, prepare_for_create, prepare_for_update
 from ghostfleet.controllers.bootstrap import ensure_namespace
 from ghostfleet.controllers.definitions import DEFINITIONS
 from ghostfleet.controllers.installing import install, load_definitions

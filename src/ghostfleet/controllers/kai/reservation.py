@@ -12,7 +12,7 @@ import uuid
 from itertools import count
 
 from ghostfleet.api.admission import Admission
-from ghostfleet.api.defaults import apply_defaults, finish_create, prepare_for_create
+from ghostfleet.api.strategy import apply_defaults, finish_create, prepare_for_create
 from ghostfleet.controllers.kai.constants import GPU, GPU_FRACTIONS_NUM_DEVICES, GPU_GROUP, GPU_INDEX, RESERVATION
 from ghostfleet.controllers.pods import delete_pod
 from ghostfleet.controllers.requests import Request, Steps, delete

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ghostfleet.api.defaults import apply_defaults, prepare_for_create
-from ghostfleet.api.podtemplates import PodTemplates
+from ghostfleet.api.strategy import apply_defaults, prepare_for_create
+from ghostfleet.api.templatecache import PodTemplates
 from ghostfleet.controllers.pods import owner_reference
 from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import ApiError

@@ -7,7 +7,7 @@ that name.
 
 from __future__ import annotations
 
-from ghostfleet.api.defaults import apply_defaults, prepare_for_create
+from ghostfleet.api.strategy import apply_defaults, prepare_for_create
 from ghostfleet.controllers.pods import owner_reference
 from ghostfleet.controllers.runai.templatecache import ClaimTemplate, WorkloadTemplate
 from ghostfleet.controllers.runai.values import text

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from ghostfleet.api.defaults import apply_defaults, prepare_for_create
+from ghostfleet.api.strategy import apply_defaults, prepare_for_create
 from ghostfleet.controllers.bootstrap import ensure_namespace
 from ghostfleet.controllers.installing import install, load_definitions
 from ghostfleet.core.changes import Object

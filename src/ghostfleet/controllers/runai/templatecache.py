@@ -11,7 +11,7 @@ from __future__ import annotations
 import shlex
 from typing import Any, NamedTuple
 
-from ghostfleet.api.podtemplates import PodTemplates
+from ghostfleet.api.templatecache import PodTemplates
 from ghostfleet.controllers.runai.values import FieldProblem, flag, items, number, text, value
 from ghostfleet.core import quantity
 from ghostfleet.core.changes import Object

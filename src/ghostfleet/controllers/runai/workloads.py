@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ghostfleet.api.podtemplates import PodTemplates
 from ghostfleet.api.quotas import charge_quotas
+from ghostfleet.api.templatecache import PodTemplates
 from ghostfleet.controllers.definitions import DEFINITIONS
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.kubeflow import PYTORCH_JOBS

@@ -6,8 +6,8 @@ named after the template and the pod, which outlives the pod unless the set says
 
 from __future__ import annotations
 
-from ghostfleet.api.defaults import apply_defaults, prepare_for_create
 from ghostfleet.api.quotas import charge_quotas
+from ghostfleet.api.strategy import apply_defaults, prepare_for_create
 from ghostfleet.controllers.pods import PodCreator, is_available, is_ready, owner_reference
 from ghostfleet.controllers.revisions import HASH
 from ghostfleet.controllers.volumes.protection import CLAIM_PROTECTION

@@ -6,7 +6,7 @@ that it goes with it. A claim of that name that belongs to somebody else is left
 
 from __future__ import annotations
 
-from ghostfleet.api.defaults import apply_defaults, prepare_for_create
+from ghostfleet.api.strategy import apply_defaults, prepare_for_create
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.pods import is_terminal, owner_reference
 from ghostfleet.controllers.requests import Steps, create

@@ -5,8 +5,7 @@ from __future__ import annotations
 from ghostfleet.core.patch.apply import server_side_apply
 from ghostfleet.core.patch.jsonpatch import apply_json_patch
 from ghostfleet.core.patch.managed import reset_fields, same_but_for_times, track_update
-from ghostfleet.core.patch.merge import apply_merge_patch
-from ghostfleet.core.patch.strategic import apply_strategic_merge
+from ghostfleet.core.patch.merge import apply_merge_patch, apply_strategic_merge
 
 __all__ = [
     "apply_json_patch",

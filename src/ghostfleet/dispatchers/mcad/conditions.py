@@ -23,7 +23,7 @@ __all__ = [
     "NO_ROOM",
     "PENDING",
     "RUNNING",
-    "Counts",
+    "PodCounts",
     "backed_off",
     "completed",
     "counted",
@@ -66,7 +66,7 @@ _OMITTED = frozenset(
 _LARGEST_INT32 = 2**31
 
 
-class Counts:
+class PodCounts:
     """The pods of a wrapper, counted by phase, and what the running ones ask for."""
 
     __slots__ = ("failed", "pending", "running", "succeeded", "used")
@@ -208,7 +208,7 @@ def preempted(status: Object, now: int, reason: str, message: str, **fields: Any
     return _stamped(status, condition, canrun=False, **fields)
 
 
-def counted(status: Object, counts: Counts, unscheduled: list[Object], *, overflows: bool) -> Object:
+def counted(status: Object, counts: PodCounts, unscheduled: list[Object], *, overflows: bool) -> Object:
     """With the counts of the wrapper's pods, and the conditions of those that found no node."""
     memory = counts.used.memory
     if overflows:

@@ -16,13 +16,13 @@ from ghostfleet.dispatchers.mcad.conditions import NO_QUOTA, NO_ROOM
 from ghostfleet.dispatchers.mcad.quotaforest import Forest
 from ghostfleet.dispatchers.mcad.wrapper import Key, Wrapper
 
-__all__ = ["NOT_RUNNABLE", "Verdict", "decide_quota_first", "decide_room_first"]
+__all__ = ["NOT_RUNNABLE", "DispatchDecision", "decide_quota_first", "decide_room_first"]
 
 NOT_RUNNABLE = "AppWrapperNotRunnable."
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class DispatchDecision:
     """Whether a wrapper may run; if so, who has to make way, and if not, what its Backoff condition says."""
 
     fits: bool
@@ -41,16 +41,16 @@ def _allocate(
 
 def decide_room_first(
     wrapper: Wrapper, demand: Amounts, terms: Terms, forest: Forest | None, *, preemption: bool
-) -> Verdict:
+) -> DispatchDecision:
     """The verdict of the older version; the quota of a wrapper that fits is taken."""
     if not demand.fits(terms.available):
-        return Verdict(False, NOT_RUNNABLE, NO_ROOM)
+        return DispatchDecision(False, NOT_RUNNABLE, NO_ROOM)
     if forest is None:
-        return Verdict(True)
+        return DispatchDecision(True)
     message, victims = _allocate(forest, wrapper, demand, preemption)
     if victims is None:
-        return Verdict(False, f"{NOT_RUNNABLE} {message}", NO_QUOTA)
-    return Verdict(True, victims=victims)
+        return DispatchDecision(False, f"{NOT_RUNNABLE} {message}", NO_QUOTA)
+    return DispatchDecision(True, victims=victims)
 
 
 def decide_quota_first(
@@ -61,14 +61,18 @@ def decide_quota_first(
     *,
     preemption: bool,
     demand_of: Callable[[Key], Amounts],
-) -> Verdict:
+) -> DispatchDecision:
     """The verdict of the newer version; the quota of a wrapper that fits is taken."""
     if forest is None:
-        return Verdict(True) if demand.fits(terms.available) else Verdict(False, NOT_RUNNABLE, NO_ROOM)
+        return (
+            DispatchDecision(True) if demand.fits(terms.available) else DispatchDecision(False, NOT_RUNNABLE, NO_ROOM)
+        )
     before = forest.checkpoint()
     _, victims = _allocate(forest, wrapper, demand, preemption)
     if victims is not None:
         if demand.fits(terms.available.plus(total(map(demand_of, victims)))):
-            return Verdict(True, victims=victims)
+            return DispatchDecision(True, victims=victims)
         forest.restore(before)
-    return Verdict(False, "quota limit exceeded", "Insufficient quota and/or resources to dispatch AppWrapper.")
+    return DispatchDecision(
+        False, "quota limit exceeded", "Insufficient quota and/or resources to dispatch AppWrapper."
+    )

@@ -39,7 +39,7 @@ from ghostfleet.dispatchers.mcad.conditions import (
     without_counts,
 )
 from ghostfleet.dispatchers.mcad.controller import AggregateController, priority_now
-from ghostfleet.dispatchers.mcad.dispatch import NOT_RUNNABLE, Verdict, decide_room_first
+from ghostfleet.dispatchers.mcad.dispatch import NOT_RUNNABLE, DispatchDecision, decide_room_first
 from ghostfleet.dispatchers.mcad.queue import ActiveQueue, EventQueue, Gate, Seen
 from ghostfleet.dispatchers.mcad.quotas import REFRESH_FAILED
 from ghostfleet.dispatchers.mcad.requeuing import Ruling, judge
@@ -299,7 +299,7 @@ class EarlyMcad(AggregateController):
             yield self._clock.now() + SECOND
         self._scheduling = None
 
-    def _try(self, key: Key) -> Generator[int, None, Verdict | None]:
+    def _try(self, key: Key) -> Generator[int, None, DispatchDecision | None]:
         """Let a wrapper run if it fits; answers the verdict, or None when the wrapper has gone meanwhile."""
         wrapper = self._readable(key)
         if wrapper is None:
@@ -308,7 +308,9 @@ class EarlyMcad(AggregateController):
         forest = None
         if self.quotas.active:
             if not self.quotas.refresh():
-                return Verdict(False, f"{NOT_RUNNABLE} {REFRESH_FAILED}", "Insufficient quota to dispatch AppWrapper.")
+                return DispatchDecision(
+                    False, f"{NOT_RUNNABLE} {REFRESH_FAILED}", "Insufficient quota to dispatch AppWrapper."
+                )
             forest = self.quotas.forest
             missing = self._default_leaves(wrapper)
             if missing:

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ghostfleet.api.conversion import storage_key
-from ghostfleet.api.kinds import Resource, Version
+from ghostfleet.api.kinds import Resource, Version, storage_key
 from ghostfleet.api.options import DeleteOptions, WriteOptions
 from ghostfleet.api.verbs import Api
 from ghostfleet.controllers.pods import owner_reference

@@ -32,7 +32,7 @@ from ghostfleet.dispatchers.mcad.conditions import (
     without_counts,
 )
 from ghostfleet.dispatchers.mcad.controller import AggregateController, priority_now
-from ghostfleet.dispatchers.mcad.dispatch import Verdict, decide_quota_first
+from ghostfleet.dispatchers.mcad.dispatch import DispatchDecision, decide_quota_first
 from ghostfleet.dispatchers.mcad.queue import EventQueue
 from ghostfleet.dispatchers.mcad.requeuing import judge
 from ghostfleet.dispatchers.mcad.threads import Steps, Thread, Ticker
@@ -215,12 +215,12 @@ class LateMcad(AggregateController):
         while self._spins and _is_nothing(self.ledger.totals()):
             yield self.costs.lists(1 + self._api.store.count("nodes"))
 
-    def _decide(self, wrapper: Wrapper, *, fresh: bool) -> Verdict:
+    def _decide(self, wrapper: Wrapper, *, fresh: bool) -> DispatchDecision:
         forest = None
         if self.quotas.active:
             if not fresh:
                 message = "Insufficient quota and/or resources to dispatch AppWrapper."
-                return Verdict(False, "quota limit exceeded", message)
+                return DispatchDecision(False, "quota limit exceeded", message)
             forest = self.quotas.forest
         return decide_quota_first(
             wrapper,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.store import Store
 from ghostfleet.dispatchers.mcad.amounts import Amounts, listed, total
-from ghostfleet.dispatchers.mcad.conditions import Counts
+from ghostfleet.dispatchers.mcad.conditions import PodCounts
 from ghostfleet.dispatchers.mcad.wrapper import APPWRAPPERS, Key
 
 __all__ = ["LABELS", "OwnPods", "PodCounter", "label_of", "pod_amounts", "takes_room"]
@@ -72,7 +72,7 @@ class _Group:
     __slots__ = ("counts", "unscheduled")
 
     def __init__(self) -> None:
-        self.counts = Counts()
+        self.counts = PodCounts()
         self.unscheduled: dict[tuple[str, str], Object] = {}
 
 
@@ -87,10 +87,10 @@ class PodCounter:
             self._add(pod, 1)
         self.stop = store.listen("pods", self._notice)
 
-    def counts(self, key: Key) -> Counts:
+    def counts(self, key: Key) -> PodCounts:
         """The pods of the wrappers of this name, in whatever namespace; not to be changed."""
         group = self._groups.get(key[1])
-        return group.counts if group is not None else Counts()
+        return group.counts if group is not None else PodCounts()
 
     def unscheduled(self, key: Key) -> list[Object]:
         """The conditions of pending pods for which no node was found."""
@@ -150,8 +150,8 @@ class OwnPods:
     def stop(self) -> None:
         """Nothing is listened to."""
 
-    def counts(self, key: Key) -> Counts:
-        counts = Counts()
+    def counts(self, key: Key) -> PodCounts:
+        counts = PodCounts()
         for pod in self._pods(key):
             field = _FIELDS.get((pod.get("status") or {}).get("phase", ""))
             if field is not None:

@@ -16,7 +16,7 @@ from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.explain.copying import copy_cluster
 from ghostfleet.schedulers.dra import RequestCensus
 from ghostfleet.schedulers.framework import Profile
-from ghostfleet.schedulers.kube.findings import Finding, device_findings, findings
+from ghostfleet.schedulers.kube.findings import Reason, device_findings, findings
 from ghostfleet.schedulers.kube.remedies import Remedy, find_remedies
 from ghostfleet.schedulers.kube.schedule_one import ScheduleAlgorithm
 
@@ -38,7 +38,7 @@ class PodExplanation:
     node: str = ""
     #: What the scheduler says, in its own words.
     message: str = ""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Reason, ...] = ()
     #: How many devices there are for the requests of its claims.
     devices: tuple[RequestCensus, ...] = ()
     remedies: tuple[Remedy, ...] = ()
@@ -94,7 +94,7 @@ def without_looking(pod: Object) -> str | None:
     return None
 
 
-def _verdict(found: list[Finding], nodes: int, message: str) -> str:
+def _verdict(found: list[Reason], nodes: int, message: str) -> str:
     if not found:
         return message
     first = found[0]
@@ -106,7 +106,7 @@ def _verdict(found: list[Finding], nodes: int, message: str) -> str:
     return f"{enough} node has {block.asked} free {block.resource} (largest free block {there})"
 
 
-def _fits_in_sum(finding: Finding) -> bool:
+def _fits_in_sum(finding: Reason) -> bool:
     return finding.block is not None and compare(finding.block.asked, finding.block.free) <= 0
 
 
@@ -123,7 +123,7 @@ def _explained(
     verdict: str,
     *,
     message: str = "",
-    findings: tuple[Finding, ...] = (),
+    findings: tuple[Reason, ...] = (),
     devices: tuple[RequestCensus, ...] = (),
     remedies: tuple[Remedy, ...] = (),
 ) -> PodExplanation:

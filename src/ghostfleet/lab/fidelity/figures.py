@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from ghostfleet.core.clock import SECOND
 
-__all__ = ["FIGURES", "SCRIPT", "Figure", "Measurement", "figures_of"]
+__all__ = ["FIGURES", "SCRIPT", "ComparedFigure", "Measurement", "figures_of"]
 
 SCRIPT = "script"
 
 
-class Figure(NamedTuple):
+class ComparedFigure(NamedTuple):
     """One number that a test comes to."""
 
     key: str
@@ -46,17 +46,17 @@ _ENDS = (
 #: In the order in which they are told.
 FIGURES = (
     *(
-        Figure(f"{key}.{measure}", title, measure, start, end)
+        ComparedFigure(f"{key}.{measure}", title, measure, start, end)
         for key, title, start, end in _STEPS
         for measure in ("p50", "p90")
     ),
     *(
-        Figure(f"job.{measure}", "a Job's whole life", measure, "workload", "finished", True)
+        ComparedFigure(f"job.{measure}", "a Job's whole life", measure, "workload", "finished", True)
         for measure in ("p50", "p90")
     ),
-    *(Figure(key, title, "last", "workload", end, True) for key, title, end in _ENDS),
+    *(ComparedFigure(key, title, "last", "workload", end, True) for key, title, end in _ENDS),
     # What the stress test's script itself measures, which no mark tells.
-    Figure(SCRIPT, "what the script counts", "last", "", "", True),
+    ComparedFigure(SCRIPT, "what the script counts", "last", "", "", True),
 )
 
 
@@ -81,7 +81,7 @@ def figures_of(marks: Iterable[Mapping[str, int]]) -> dict[str, float]:
     return found
 
 
-def _spans(jobs: list[Mapping[str, int]], figure: Figure) -> list[int]:
+def _spans(jobs: list[Mapping[str, int]], figure: ComparedFigure) -> list[int]:
     start, end = figure.start, figure.end
     if figure.measure == "last":
         begin = min((job[start] for job in jobs if start in job), default=0)

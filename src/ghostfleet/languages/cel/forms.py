@@ -33,7 +33,7 @@ class Compiled:
     items: Kind = None
 
 
-Form = Callable[..., Compiled]
+FormCompiler = Callable[..., Compiled]
 
 
 def _refused(what: str) -> Unsupported:
@@ -45,7 +45,7 @@ def _differ(left: Kind, right: Kind) -> bool:
     return left is not None and right is not None and left is not right
 
 
-def _arithmetic(operator: str) -> Form:
+def _arithmetic(operator: str) -> FormCompiler:
     table = ARITHMETIC[operator]
 
     def compiled(left: Compiled, right: Compiled) -> Compiled:
@@ -66,7 +66,7 @@ def _arithmetic(operator: str) -> Form:
     return compiled
 
 
-def _comparison(operator: str) -> Form:
+def _comparison(operator: str) -> FormCompiler:
     function = COMPARISONS[operator]
 
     def compiled(left: Compiled, right: Compiled) -> Compiled:
@@ -86,7 +86,7 @@ def _comparison(operator: str) -> Form:
     return compiled
 
 
-def _equality(negated: bool) -> Form:
+def _equality(negated: bool) -> FormCompiler:
     nothing = type(None)
     nullable = (nothing, Timestamp, Duration)
 
@@ -137,7 +137,7 @@ def boolean(part: Compiled, what: str) -> Callable[[Scope], Any]:
     return part.value
 
 
-def _logic(decisive: bool) -> Form:
+def _logic(decisive: bool) -> FormCompiler:
     what = "_||_" if decisive else "_&&_"
 
     def compiled(left: Compiled, right: Compiled) -> Compiled:
@@ -260,7 +260,7 @@ def overloaded(name: str, overloads: Overloads, parts: list[Compiled]) -> Compil
 
 
 #: what makes a part of its operands, by the name of the operator
-FORMS: dict[str, Form] = {
+FORMS: dict[str, FormCompiler] = {
     **{f"_{operator}_": _arithmetic(operator) for operator in ARITHMETIC},
     **{f"_{operator}_": _comparison(operator) for operator in COMPARISONS},
     "_==_": _equality(False),

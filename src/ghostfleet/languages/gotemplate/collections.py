@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ghostfleet.languages.budget import BUDGET
-from ghostfleet.languages.gotemplate.arguments import Function, charged
 from ghostfleet.languages.gotemplate.fmt import printed
+from ghostfleet.languages.gotemplate.functions import Function, charged
 from ghostfleet.languages.gotemplate.numbers import to_int
 from ghostfleet.languages.gotemplate.values import (
     Float,

@@ -12,12 +12,14 @@ piece of `CHUNK` characters of its text.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ghostfleet.languages.budget import BUDGET, CHUNK, BudgetExceeded
-from ghostfleet.languages.gotemplate.arguments import Function, checked, constant, made
+from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.languages.gotemplate.fmt import printed
-from ghostfleet.languages.gotemplate.loops import Break, Frame, Step, continues, continuing, items, leaving
+from ghostfleet.languages.gotemplate.functions import Function, checked, constant, items, made
+from ghostfleet.languages.gotemplate.loops import Break, Frame, Step, continues, continuing, leaving
 from ghostfleet.languages.gotemplate.methods import field_of
 from ghostfleet.languages.gotemplate.syntax import Action, Branch, Invocation, Leave, Operand, Part, Pipeline, Text
 from ghostfleet.languages.gotemplate.values import MISSING, Quoted, TemplateError, is_true
@@ -155,7 +157,7 @@ class _Compiler:
         return run
 
     def loop(self, part: Branch) -> Step:
-        plain = Pipeline(part.pipeline.commands)
+        plain = replace(part.pipeline, variables=(), assigns=False)
         value_of = self.pipeline(plain)
         place = self.slot if part.pipeline.assigns else self.declare
         slots = [place(name) for name in part.pipeline.variables]
@@ -165,11 +167,11 @@ class _Compiler:
             body = continuing(body)
 
         def run(frame: Frame, dot: Any, out: list[str]) -> None:
-            count, pairs = items(value_of(frame, dot), len(slots))
-            if not count:
-                otherwise(frame, dot, out)
-                return
             try:
+                count, pairs = items(value_of(frame, dot), len(slots))
+                if not count:
+                    otherwise(frame, dot, out)
+                    return
                 for index, element in pairs:
                     if slots:
                         frame[slots[-1]] = element
@@ -178,6 +180,8 @@ class _Compiler:
                     body(frame, element, out)
             except Break:
                 return
+            except EvaluationError as error:
+                raise _placed(error, plain) from None
 
         return run
 
@@ -209,13 +213,16 @@ class _Compiler:
         slots = [place(name) for name in pipeline.variables]
 
         def run(frame: Frame, dot: Any) -> Any:
-            value = first(frame, dot)
-            if value is None:
-                value = MISSING
-            for command in rest:
-                value = command(frame, dot, value)
+            try:
+                value = first(frame, dot)
                 if value is None:
                     value = MISSING
+                for command in rest:
+                    value = command(frame, dot, value)
+                    if value is None:
+                        value = MISSING
+            except EvaluationError as error:
+                raise _placed(error, pipeline) from None
             for slot in slots:
                 frame[slot] = value
             return value
@@ -343,6 +350,13 @@ class _Compiler:
             return value if final is _NO_FINAL else final
 
         return run
+
+
+def _placed(error: EvaluationError, pipeline: Pipeline) -> EvaluationError:
+    """The error, with the place of the innermost action in which it came up."""
+    if not error.line:
+        error.line, error.action = pipeline.line, pipeline.action
+    return error
 
 
 def _piped(function: Function) -> Command:

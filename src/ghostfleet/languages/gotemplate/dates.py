@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ghostfleet.core.durations import format_duration, parse_duration
-from ghostfleet.languages.gotemplate.arguments import Function, charged
+from ghostfleet.languages.gotemplate.functions import Function, charged
 from ghostfleet.languages.gotemplate.values import Int64, TemplateError, kind_of
 from ghostfleet.languages.gotimes import Time, format_time, in_zone, parse_time
 

@@ -1,17 +1,13 @@
-"""Loops in templates: what `range` goes through, and how it is left."""
+"""Loops in templates: how `range` is left."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
-from ghostfleet.core.errors import shortened
-from ghostfleet.languages.budget import BUDGET
-from ghostfleet.languages.gotemplate.fmt import printed
 from ghostfleet.languages.gotemplate.syntax import Branch, Leave, Part
-from ghostfleet.languages.gotemplate.values import MISSING, Int, TemplateError
 
-__all__ = ["Break", "Frame", "Step", "continues", "continuing", "items", "leaving"]
+__all__ = ["Break", "Frame", "Step", "continues", "continuing", "leaving"]
 
 Frame = list[Any]
 Step = Callable[[Frame, Any, list[str]], None]
@@ -56,20 +52,3 @@ def continuing(body: Step) -> Step:
             return
 
     return run
-
-
-def items(value: Any, variables: int) -> tuple[int, Iterable[tuple[Any, Any]]]:
-    """What a range goes through: how many pairs of index or key and element, and these one by one."""
-    if type(value) is list:
-        BUDGET.step(len(value) // 8)
-        return len(value), [(Int(place), element) for place, element in enumerate(value)]
-    if type(value) is dict:
-        BUDGET.step(len(value))
-        return len(value), [(key, value[key]) for key in sorted(value)]
-    if isinstance(value, Int):
-        if variables > 1:
-            raise TemplateError(f"can't use {value} to iterate over more than one variable")
-        return max(0, value), ((MISSING, type(value)(number)) for number in range(value))
-    if value is MISSING or value is None:
-        return 0, ()
-    raise TemplateError(f"range can't iterate over {shortened(printed(value))}")

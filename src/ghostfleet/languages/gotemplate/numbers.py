@@ -12,8 +12,8 @@ from decimal import Context, Decimal
 from typing import Any
 
 from ghostfleet.languages.budget import BUDGET
-from ghostfleet.languages.gotemplate.arguments import Function, charged
 from ghostfleet.languages.gotemplate.fmt import printed
+from ghostfleet.languages.gotemplate.functions import Function, charged
 from ghostfleet.languages.gotemplate.literals import integer
 from ghostfleet.languages.gotemplate.values import Float, Int, Int64, TemplateError, kind_of, number_text
 from ghostfleet.languages.govalues import truncated

@@ -69,6 +69,9 @@ class _Parser:
     #: tokens of the action that is being read, and how many are used up
     words: list[_Token] = field(default_factory=list)
     used: int = 0
+    #: where it begins and ends
+    begin: int = 0
+    end: int = 0
     variables: list[str] = field(default_factory=lambda: ["$"])
     loops: int = 0
     named: dict[str, tuple[Part, ...]] = field(default_factory=dict)
@@ -115,6 +118,7 @@ class _Parser:
                 self.place = len(self.source)
                 return "".join(pieces)
             piece = self.source[self.place : start]
+            self.begin = start
             self.place = start + 2
             if self.source[self.place : self.place + 1] == "-" and self.source[self.place + 1 : self.place + 2] in (
                 *_SPACE,
@@ -170,6 +174,7 @@ class _Parser:
             self.words.append(_Token(sort, match[0]))
         if depth:
             self.fail("unclosed left paren")
+        self.end = close.end()
         self.close(close)
         self.words.append(_Token("close", "}}"))
 
@@ -287,7 +292,10 @@ class _Parser:
             if command[0].sort in ("bool", "dot", "nil", "number", "string"):
                 self.fail(f"non executable command in pipeline stage {stage}")
         self.variables += variables if not assigns else ()
-        return Pipeline(tuple(commands), variables, assigns)
+        if closing != "close":
+            return Pipeline(tuple(commands), variables, assigns)
+        line = self.source.count("\n", 0, self.begin) + 1
+        return Pipeline(tuple(commands), variables, assigns, line, self.source[self.begin : self.end])
 
     def declaration(self, context: str) -> tuple[tuple[str, ...], bool]:
         start = self.used

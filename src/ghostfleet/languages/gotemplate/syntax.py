@@ -6,7 +6,7 @@ before it as its last argument. A *branch* encloses other parts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = ["Action", "Branch", "Command", "Invocation", "Leave", "Operand", "Part", "Pipeline", "Text"]
@@ -29,6 +29,9 @@ class Pipeline:
     commands: tuple[Command, ...]
     variables: tuple[str, ...] = ()
     assigns: bool = False
+    #: where it stands, for messages: the line, and the whole action
+    line: int = field(default=0, compare=False)
+    action: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

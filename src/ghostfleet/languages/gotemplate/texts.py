@@ -14,8 +14,8 @@ from typing import Any
 from ghostfleet.core.errors import shortened
 from ghostfleet.core.goregex import GoMatch, GoRegex, RegexError, quote_meta
 from ghostfleet.languages.budget import BUDGET
-from ghostfleet.languages.gotemplate.arguments import Function, charged
 from ghostfleet.languages.gotemplate.fmt import printed
+from ghostfleet.languages.gotemplate.functions import Function, charged
 from ghostfleet.languages.gotemplate.values import Int, TemplateError, type_name
 from ghostfleet.languages.govalues import quote
 from ghostfleet.languages.regexes import compiled, found_in

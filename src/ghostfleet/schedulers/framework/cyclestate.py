@@ -67,13 +67,15 @@ class CycleState:
         self._plain = True
         self._make_filters()
         #: Plugins that take part when such a pod is bound.
-        self._binders = [plugin for plugin in framework.binders if plugin.concerns(pod.info)]
+        self._binders = [
+            plugin for plugin in framework.binders if not plugin.skips(pod.info) and plugin.concerns(pod.info)
+        ]
         #: How many requests these make before that.
         self.requests = sum(plugin.requests(pod.info) for plugin in self._binders)
         self._local_scores: list[tuple[int, Score]] = []
         self._comparing: list[tuple[int, Score]] = []
         for weight, plugin in framework.scores:
-            score = plugin.pre_score(pod)
+            score = None if plugin.skips(pod.info) else plugin.pre_score(pod)
             if score is not None:
                 (self._local_scores if score.local else self._comparing).append((weight, score))
         self._on_pods = [each for _, each in self.filters if each.scope is Scope.PODS]
@@ -101,6 +103,8 @@ class CycleState:
 
     def _make_filters(self) -> None:
         for plugin in self.framework.filters:
+            if plugin.skips(self.info):
+                continue
             name = plugin.name
             try:
                 each = plugin.pre_filter(self.pod)

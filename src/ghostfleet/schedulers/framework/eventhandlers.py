@@ -3,6 +3,10 @@
 Handlers only take note: they bring the snapshot up to date, tell the scheduler's queue of pods that wait or wait no
 longer, and write down which events may help pods that wait. Acting is left to the scheduler, which is woken when there
 may be something to do.
+
+*Cluster events* are what happened since the scheduler's last look; queueing hints say whom it may help. A pod that
+single nodes were too small for is helped by a node that fits now; one that a plugin ruled nodes out for is helped by
+the events which that plugin registers for.
 """
 
 from __future__ import annotations
@@ -10,14 +14,62 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sized
 from typing import Protocol
 
+import numpy as np
+
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.store import Store
-from ghostfleet.schedulers.framework.clusterevents import NODES, PODS, ClusterEvents
+from ghostfleet.schedulers.framework.cyclestate import CycleState
 from ghostfleet.schedulers.framework.plugin import Plugin
 from ghostfleet.schedulers.framework.podinfo import DEFAULT_SCHEDULER, is_over
+from ghostfleet.schedulers.framework.profile import REGISTRY
 from ghostfleet.schedulers.framework.snapshot import Snapshot
 
 __all__ = ["EventHandlers", "Queue"]
+
+#: Nodes came, went or changed; pods on nodes did. Other events are named by the kinds of objects that changed.
+_NODES, _PODS = "nodes", "pods"
+_ONE_BY_ONE = 8
+
+
+class ClusterEvents:
+    """What happened since the last look."""
+
+    __slots__ = ("freed", "seen")
+
+    def __init__(self) -> None:
+        #: Slots of nodes that came, changed, or that something left.
+        self.freed: dict[int, None] = {}
+        #: Events by name.
+        self.seen: dict[str, None] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.freed or self.seen)
+
+    def note(self, event: str) -> None:
+        self.seen[event] = None
+
+    @property
+    def only_pods_came(self) -> bool:
+        """Whether nothing happened but that pods came to nodes, which helps few."""
+        return not self.freed and all(event == _PODS for event in self.seen)
+
+    def help(self, plugins: frozenset[str], cycle: CycleState | None) -> bool:
+        """Whether any of it may help pods that these plugins ruled nodes out for."""
+        if not plugins:
+            return _NODES in self.seen
+        for name in plugins:
+            plugin = REGISTRY.get(name)
+            events = plugin.events if plugin is not None else frozenset()
+            if events and (self.freed or any(event in events for event in self.seen)):
+                return True
+        return bool(self.freed) and self._fits_now(cycle)
+
+    def _fits_now(self, cycle: CycleState | None) -> bool:
+        if cycle is None or cycle.may_preempt:
+            return True
+        if len(self.freed) <= _ONE_BY_ONE:
+            return any(cycle.value(slot) >= 0 for slot in self.freed)
+        return bool(cycle.possible(np.fromiter(self.freed, np.int64, len(self.freed))).any())
 
 
 class Queue(Protocol):
@@ -63,7 +115,7 @@ class EventHandlers:
         #: Told the uids of pods that are gone.
         self._lost = lost
         self.events = ClusterEvents()
-        kinds = sorted({event for plugin in plugins for event in plugin.events} - {NODES, PODS})
+        kinds = sorted({event for plugin in plugins for event in plugin.events} - {_NODES, _PODS})
         self._stops = [
             store.listen("nodes", self._node_changed),
             store.listen("pods", self._pod_changed),
@@ -92,13 +144,13 @@ class EventHandlers:
         nodes = self._snapshot.nodes
         if change.new is None:
             self._snapshot.drop_node(change.name)
-            self.events.note(NODES)
+            self.events.note(_NODES)
         else:
             before, log = nodes.version, nodes.log_end()
             slot = self._snapshot.put_node(change.new)
             if nodes.version == before and nodes.log_end() == log:
                 return
-            self.events.note(NODES)
+            self.events.note(_NODES)
             self.events.freed[slot] = None
         self._wake()
 
@@ -129,7 +181,7 @@ class EventHandlers:
             return
         if known is not None and known.assumed and snapshot.confirm(known, pod):
             if self._queue.waiting_for_pods:
-                self.events.note(PODS)
+                self.events.note(_PODS)
             return
         if known is not None and over:
             self.events.freed[known.slot] = None
@@ -145,13 +197,13 @@ class EventHandlers:
             # A pod that is asked to go wakes nobody; that it goes will.
             if snapshot.version == version or not (freed or labels != metadata.get("labels")):
                 return
-            self.events.note(PODS)
+            self.events.note(_PODS)
             if freed:
                 self.events.freed[slot] = None
         else:
             self._queue.remove(uid)
             snapshot.put_pod(pod)
-            self.events.note(PODS)
+            self.events.note(_PODS)
         if self._queue.unschedulable:
             self._wake()
 
@@ -185,7 +237,7 @@ class EventHandlers:
         old, new = change.old, change.new
         if (old or {}).get("metadata", {}).get("labels") != (new or {}).get("metadata", {}).get("labels"):
             self._snapshot.namespaces_changed()
-            self.events.note(PODS)
+            self.events.note(_PODS)
             self._wake()
 
     def _noting(self, kind: str, plugins: Collection[Plugin]) -> Callable[[Change], None]:

@@ -8,6 +8,10 @@ went, or got other labels, taints or images.
 
 A *label column* holds for one label key the *code* of each node's value, -1 where the node has none. A *taint class*
 is a list of taints that some nodes share.
+
+Nodes are looked at in the order of the *node tree*, zone by zone in turns. A *zone* is a node's region and zone labels
+together. Each round takes one node of every zone, so that pods which take the first nodes that fit are spread over
+zones. The order lasts until a node comes, goes or changes its zone.
 """
 
 from __future__ import annotations
@@ -17,23 +21,74 @@ from typing import Any
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from ghostfleet.core.changes import Object
 from ghostfleet.core.quantity import milli, value
-from ghostfleet.schedulers.framework.nodetree import NodeTree
-from ghostfleet.schedulers.framework.podinfo import SpecInfo
-from ghostfleet.schedulers.framework.requests import CPU, MEMORY, PODS, STORAGE, is_scalar
+from ghostfleet.schedulers.framework.podinfo import CPU, MEMORY, PODS, STORAGE, SpecInfo, is_scalar
 
-__all__ = ["BoolArray", "IntArray", "LabelColumn", "NodeTable"]
+__all__ = ["BoolArray", "IntArray", "NodeTable"]
 
+_ZONE, _OLD_ZONE = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
+_REGION, _OLD_REGION = "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
-
 #: Columns that every table has; the last two are CPU and memory as counted in scores.
 CPU_COLUMN, MEMORY_COLUMN, STORAGE_COLUMN, PODS_COLUMN, NONZERO_CPU, NONZERO_MEMORY = range(6)
 _FIXED = (CPU, MEMORY, STORAGE, PODS, "", "")
 _FIRST_CAPACITY = 16
 _LOG_LIMIT = 1 << 17
+
+
+class NodeTree:
+    """Slots of nodes by zone."""
+
+    def __init__(self) -> None:
+        self._zones: dict[str, dict[str, int]] = {}
+        self._zone_of: dict[str, str] = {}
+        self._order: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(self._zone_of)
+
+    def put(self, name: str, slot: int, labels: Mapping[str, str]) -> None:
+        """A node came, or its labels changed."""
+        zone = _zone(labels)
+        known = self._zone_of.get(name)
+        if known == zone:
+            return
+        if known is not None:
+            self.remove(name)
+        self._zone_of[name] = zone
+        self._zones.setdefault(zone, {})[name] = slot
+        self._order = None
+
+    def remove(self, name: str) -> None:
+        """A node went."""
+        zone = self._zone_of.pop(name)
+        members = self._zones[zone]
+        del members[name]
+        if not members:
+            del self._zones[zone]
+        self._order = None
+
+    def order(self) -> NDArray[np.int64]:
+        """All slots in turns of zones, twice over, so that a walk from any start needs no wrapping."""
+        if self._order is None:
+            zones = [np.fromiter(members.values(), np.int64, len(members)) for members in self._zones.values()]
+            slots = np.concatenate(zones) if zones else np.empty(0, np.int64)
+            if len(zones) > 1:
+                turn = np.concatenate([np.arange(len(zone)) for zone in zones])
+                rank = np.repeat(np.arange(len(zones)), [len(zone) for zone in zones])
+                slots = slots[np.lexsort((rank, turn))]
+            self._order = np.concatenate([slots, slots])
+        return self._order
+
+
+def _zone(labels: Mapping[str, str]) -> str:
+    zone = labels[_OLD_ZONE] if _OLD_ZONE in labels else labels.get(_ZONE, "")
+    region = labels[_OLD_REGION] if _OLD_REGION in labels else labels.get(_REGION, "")
+    return f"{region}:\0:{zone}" if region or zone else ""
 
 
 class LabelColumn:

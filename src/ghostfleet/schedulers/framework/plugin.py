@@ -181,6 +181,10 @@ class Plugin:
     events: ClassVar[frozenset[str]] = frozenset()
     #: Kinds of objects, by their keys in the store, whose changes it is told of.
     kinds: ClassVar[tuple[str, ...]] = ()
+    #: What it is about in the spec of a pod, among podinfo.FIELDS; pods without any of it are skipped, from pre_enqueue
+    #: to pre_bind, as where PreFilter of kube-scheduler answers Skip. Without fields it is about all pods, and so it is
+    #: where a configuration gives it arguments.
+    fields: ClassVar[frozenset[str]] = frozenset()
     #: Whether its signs are about labels, so that pods with other labels, or in other namespaces, are never alike.
     signs_labels: ClassVar[bool] = True
 
@@ -203,6 +207,16 @@ class Plugin:
         """Whether the plugin does something at an extension point."""
         method = EXTENSION_POINTS[point]
         return bool(method) and getattr(cls, method) is not getattr(Plugin, method)
+
+    @property
+    def asked_with(self) -> frozenset[str]:
+        """The fields of which a pod must have one for it to be asked; empty when it is about all pods."""
+        return frozenset() if self.arguments else self.fields
+
+    def skips(self, info: SpecInfo) -> bool:
+        """Whether pods of this spec have nothing to do with it."""
+        fields = self.asked_with
+        return bool(fields) and fields.isdisjoint(info.fields)
 
     def notice(self, change: Change) -> None:
         """An object of one of its kinds changed."""

@@ -4,28 +4,145 @@ Pods made from one template have the same spec, or an equal one. What matters of
 affinity, host ports, images, volumes ...) is read once into a *SpecInfo* and shared, by the identity of the spec or by
 a *key*, the encoded parts of it that matter for scheduling. Names, labels and the node are not among them: these
 belong to the *PodInfo* of each pod.
+
+*Requests* are integers by resource: thousandths of a CPU, whole units of everything else. The *non-zero* requests are
+used for scores only: there a container that asks for no CPU or memory counts as a small one, so that many of them
+still spread.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
+from ghostfleet.api.podresources import ResourceList, add_resources, container_resources
 from ghostfleet.core.changes import Object
-from ghostfleet.schedulers.framework.requests import Requests, pod_requests
+from ghostfleet.core.quantity import from_milli, from_value, parse
 from ghostfleet.schedulers.framework.terms import PodTerms, pod_terms
 
-__all__ = ["DEFAULT_SCHEDULER", "HostPort", "PodInfo", "SpecCache", "SpecInfo", "is_over", "priority_of"]
+__all__ = [
+    "CPU",
+    "DEFAULT_SCHEDULER",
+    "FIELDS",
+    "MEMORY",
+    "PODS",
+    "STORAGE",
+    "HostPort",
+    "PodInfo",
+    "SpecCache",
+    "SpecInfo",
+    "is_over",
+    "is_scalar",
+    "pod_requests",
+    "priority_of",
+]
 
+CPU, MEMORY, STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
+
+#: What a container without a request counts as in scores (k8s.io/kubernetes pkg/scheduler/util/pod_resources.go).
+_NONZERO: ResourceList = {CPU: from_milli(100), MEMORY: from_value(200 * 1024 * 1024)}
+_NANO = 10**9
 #: The scheduler of pods that name none.
 DEFAULT_SCHEDULER = "default-scheduler"
 #: Protocol, address, port.
 HostPort = tuple[str, str, int]
-
+#: Fields of a spec that a plugin may be about, `hostPorts` being those of its containers; pods without any of a
+#: plugin's have nothing to do with it.
+FIELDS = (
+    "affinity",
+    "hostPorts",
+    "nodeSelector",
+    "resourceClaims",
+    "schedulingGates",
+    "topologySpreadConstraints",
+    "volumes",
+)
 _DISKS = ("gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd")
 _VOLUMES = ("persistentVolumeClaim", "ephemeral", "image", *_DISKS)
+_PLAIN = (
+    "overhead",
+    "resources",
+    "nodeSelector",
+    "affinity",
+    "tolerations",
+    "topologySpreadConstraints",
+    "priority",
+    "preemptionPolicy",
+    "resourceClaims",
+)
+
+
+class Requests(NamedTuple):
+    """The requests of one pod."""
+
+    #: What the node must have, by resource.
+    asked: dict[str, int]
+    #: CPU and memory with the small amounts for containers that ask for none: what the node is charged in scores.
+    nonzero_cpu: int
+    nonzero_memory: int
+    #: The same for the pod's own score on a node, which looks at containers only.
+    score_cpu: int
+    score_memory: int
+    #: What the pod asks for by its containers only, pod-wide requests left aside.
+    by_containers: dict[str, int]
+
+
+def is_scalar(name: str) -> bool:
+    """Whether the resource is counted in whole units of its own: GPUs, huge pages and the like."""
+    return "/" in name or name.startswith(("hugepages-", "attachable-volumes-"))
+
+
+def _is_counted(name: str) -> bool:
+    """Whether the scheduler counts the resource at all."""
+    return name in (CPU, MEMORY, STORAGE) or is_scalar(name)
+
+
+def pod_requests(spec: Object) -> Requests:
+    """The requests of a pod with this spec."""
+    overhead = spec.get("overhead") or {}
+    total, scored = container_resources(spec), container_resources(spec, missing=_NONZERO)
+    add_resources(scored, overhead)
+    pod_wide = {
+        name: parse(amount)
+        for name, amount in ((spec.get("resources") or {}).get("requests") or {}).items()
+        if name in _NONZERO or name.startswith("hugepages-")
+    }
+    if not pod_wide:
+        add_resources(total, overhead)
+        asked = by_containers = _amounts(total)
+        nonzero = scored
+    else:
+        nonzero = {**container_resources(spec, missing=_left_open(total, pod_wide, overhead)), **pod_wide}
+        add_resources(nonzero, overhead)
+        whole = {**total, **pod_wide}
+        add_resources(total, overhead)
+        add_resources(whole, overhead)
+        asked, by_containers = _amounts(whole), _amounts(total)
+    return Requests(
+        asked,
+        _amount(CPU, nonzero),
+        _amount(MEMORY, nonzero),
+        _amount(CPU, scored),
+        _amount(MEMORY, scored),
+        by_containers,
+    )
+
+
+def _left_open(*stated: Mapping[str, Any]) -> ResourceList:
+    """The small amounts of those resources that nothing is said about."""
+    return {name: amount for name, amount in _NONZERO.items() if not any(name in each for each in stated)}
+
+
+def _amounts(found: ResourceList) -> dict[str, int]:
+    return {name: _amount(name, found) for name in sorted(found) if _is_counted(name)}
+
+
+def _amount(name: str, found: ResourceList) -> int:
+    """An amount in the unit the scheduler counts the resource in, rounded up."""
+    quantity = found.get(name)
+    return 0 if quantity is None else -(-quantity.nano // (10**6 if name == CPU else _NANO))
 
 
 class SpecInfo:
@@ -38,6 +155,7 @@ class SpecInfo:
         "delta",
         "disks",
         "ephemeral",
+        "fields",
         "has_terms",
         "images",
         "is_special",
@@ -68,6 +186,8 @@ class SpecInfo:
         self.node_key = orjson.dumps([self.node_selector, self.node_affinity])
         self.toleration_key = orjson.dumps(self.tolerations)
         self.ports: tuple[HostPort, ...] = _host_ports(spec)
+        #: Which of the fields that plugins may be about there are.
+        self.fields = frozenset(field for field in FIELDS if spec.get(field) or (field == "hostPorts" and self.ports))
         self.images: tuple[str, ...] = _images(spec)
         self.containers = len(spec.get("containers") or ()) + len(spec.get("initContainers") or ())
         self.spread: list[Object] = spec.get("topologySpreadConstraints") or []
@@ -173,19 +293,6 @@ class SpecCache:
             self._by_identity.clear()
         self._by_identity[id(spec)] = (spec, info)
         return info
-
-
-_PLAIN = (
-    "overhead",
-    "resources",
-    "nodeSelector",
-    "affinity",
-    "tolerations",
-    "topologySpreadConstraints",
-    "priority",
-    "preemptionPolicy",
-    "resourceClaims",
-)
 
 
 def _key(spec: Object) -> bytes:

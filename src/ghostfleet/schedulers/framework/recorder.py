@@ -22,7 +22,9 @@ _NOTE_LIMIT = 1024
 _KEPT = 4096
 
 
-class _Told:
+class _EventSeries:
+    """An event that was recorded, and how often it has come since."""
+
     __slots__ = ("count", "last", "name")
 
     def __init__(self, name: str, last: int) -> None:
@@ -38,7 +40,7 @@ class EventRecorder:
         self._store = store
         self._component = component
         self._instance = f"{component}-ghostfleet"
-        self._told: dict[tuple[str, ...], _Told] = {}
+        self._event_cache: dict[tuple[str, ...], _EventSeries] = {}
 
     def record(
         self, pod: Object, type: str, reason: str, action: str, note: str, *, related: Object | None = None
@@ -49,7 +51,7 @@ class EventRecorder:
             return
         event = self._event(pod, now, type, reason, action, note, related)
         name = self._create(event, pod["metadata"]["name"], now)
-        self._remember(pod["metadata"], reason, _Told(name, now))
+        self._remember(pod["metadata"], reason, _EventSeries(name, now))
 
     def record_bindings(self, placements: Iterable[tuple[Object, str]]) -> None:
         """Tell that pods got their nodes, which happens once to each."""
@@ -91,20 +93,20 @@ class EventRecorder:
                 return name
 
     def _is_repeated(self, metadata: Object, reason: str, now: int) -> bool:
-        """Whether the same was told of late; then it is counted."""
-        told = self._told.get((metadata["uid"], metadata["resourceVersion"], reason))
-        if told is None or now - told.last > _OVER_AFTER:
+        """Whether the same was recorded of late; then it is counted."""
+        series = self._event_cache.get((metadata["uid"], metadata["resourceVersion"], reason))
+        if series is None or now - series.last > _OVER_AFTER:
             return False
-        told.last = now
-        told.count += 1
-        if told.count == 2:
-            self._begin_series(metadata["namespace"], told)
+        series.last = now
+        series.count += 1
+        if series.count == 2:
+            self._begin_series(metadata["namespace"], series)
         return True
 
-    def _remember(self, metadata: Object, reason: str, told: _Told) -> None:
-        if len(self._told) >= _KEPT:
-            del self._told[next(iter(self._told))]
-        self._told[metadata["uid"], metadata["resourceVersion"], reason] = told
+    def _remember(self, metadata: Object, reason: str, series: _EventSeries) -> None:
+        if len(self._event_cache) >= _KEPT:
+            del self._event_cache[next(iter(self._event_cache))]
+        self._event_cache[metadata["uid"], metadata["resourceVersion"], reason] = series
 
     def _event(
         self, pod: Object, now: int, type: str, reason: str, action: str, note: str, related: Object | None
@@ -129,13 +131,13 @@ class EventRecorder:
             event["related"] = _reference(related)
         return event
 
-    def _begin_series(self, namespace: str, told: _Told) -> None:
-        event = self._store.find("events", namespace, told.name)
+    def _begin_series(self, namespace: str, series: _EventSeries) -> None:
+        event = self._store.find("events", namespace, series.name)
         if event is None:
             return
-        series = {"count": told.count, "lastObservedTime": rfc3339_micro(told.last)}
+        shown = {"count": series.count, "lastObservedTime": rfc3339_micro(series.last)}
         try:
-            self._store.update("events", {**event, "series": series})
+            self._store.update("events", {**event, "series": shown})
         except ApiError:
             # Somebody removed the event; a series without its event is not worth a word.
             return

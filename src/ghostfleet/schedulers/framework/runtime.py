@@ -46,7 +46,7 @@ class Framework:
             (weight, plugin) for name, plugin in self.plugins.items() if (weight := profile.weights.get(name))
         ]
         self.post_filters = self._at("postFilter")
-        self._gates = self._at("preEnqueue")
+        self._gates = [(plugin.pre_enqueue, plugin.asked_with) for plugin in self._at("preEnqueue")]
         self.reservers = self._at("reserve")
         self.permits = self._at("permit")
         self.pre_binds = self._at("preBind")
@@ -54,7 +54,9 @@ class Framework:
         self.binders = list(dict.fromkeys((*self.reservers, *self.permits, *self.pre_binds)))
         used = {plugin.name: plugin for plugin in (*self.filters, *(plugin for _, plugin in self.scores))}
         self._signers = [
-            (plugin.sign, plugin.signs_labels) for plugin in used.values() if type(plugin).sign is not Plugin.sign
+            (plugin.sign, plugin.signs_labels, plugin.asked_with)
+            for plugin in used.values()
+            if type(plugin).sign is not Plugin.sign
         ]
         self._cycle_states: dict[Signature, CycleState] = {}
         self._warm: dict[CycleState, None] = {}
@@ -73,7 +75,9 @@ class Framework:
         info = self.snapshot.specs.of(pod["spec"])
         signature: Signature = (self.profile.name, info.key)
         plain = True
-        for sign, by_labels in self._signers:
+        for sign, by_labels, fields in self._signers:
+            if fields and fields.isdisjoint(info.fields):
+                continue
             part = sign(pod, info)
             if part is not None:
                 if plain and by_labels:
@@ -108,7 +112,8 @@ class Framework:
 
     def is_gated(self, pod: Object) -> bool:
         """Whether a plugin keeps a pod out of the queue."""
-        return not all(plugin.pre_enqueue(pod) for plugin in self._gates)
+        spec = pod["spec"]
+        return not all(admits(pod) for admits, fields in self._gates if not fields or any(map(spec.get, fields)))
 
     def post_filter(self, cycle: CycleState, pod: Object, found: Diagnosis, now: int) -> list[PostFilterResult]:
         """What plugins make of a pod that fits nowhere, until one of them has the last word."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from ghostfleet.api.subresources import scheduled
+from ghostfleet.api.defaults.pods import scheduled
 from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.latency import Client

@@ -15,15 +15,15 @@ from typing import Any
 __all__ = [
     "Affinity",
     "HostPort",
+    "NodeSelectorRequirement",
     "NodeSelectorTerm",
     "PodAffinityTerm",
-    "Requirement",
     "StorageClaim",
     "are_ports_taken",
     "matches_node",
 ]
 
-Requirement = tuple[str, str, tuple[str, ...]]
+NodeSelectorRequirement = tuple[str, str, tuple[str, ...]]
 #: Protocol, address, number.
 HostPort = tuple[str, str, int]
 _ANY_ADDRESS = "0.0.0.0"
@@ -33,8 +33,8 @@ _ANY_ADDRESS = "0.0.0.0"
 class NodeSelectorTerm:
     """All requirements must hold: on the node's labels, and on its name."""
 
-    labels: tuple[Requirement, ...] = ()
-    fields: tuple[Requirement, ...] = ()
+    labels: tuple[NodeSelectorRequirement, ...] = ()
+    fields: tuple[NodeSelectorRequirement, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _matches_term(term: NodeSelectorTerm, name: str, labels: Mapping[str, str]) 
     return all(_holds(rule, labels) for rule in term.labels) and all(_holds(rule, fields) for rule in term.fields)
 
 
-def _holds(rule: Requirement, labels: Mapping[str, str]) -> bool:
+def _holds(rule: NodeSelectorRequirement, labels: Mapping[str, str]) -> bool:
     key, operator, values = rule
     present = labels.get(key)
     if operator == "In":

@@ -14,12 +14,12 @@ from ghostfleet.core.quantity import Format, from_milli, from_value
 from ghostfleet.schedulers.dra import RequestCensus
 from ghostfleet.schedulers.framework.cyclestate import CycleState, Refusal
 from ghostfleet.schedulers.framework.diagnosis import refusal_with_nominated
-from ghostfleet.schedulers.framework.requests import CPU
+from ghostfleet.schedulers.framework.podinfo import CPU
 from ghostfleet.schedulers.framework.snapshot import Snapshot
 from ghostfleet.schedulers.kube.plugins.deviceanswers import DevicesFilter
 from ghostfleet.schedulers.kube.plugins.node_resources_fit import ResourcesFilter
 
-__all__ = ["Block", "Finding", "amount_text", "device_findings", "findings", "largest_block", "needs", "refusals"]
+__all__ = ["Block", "Reason", "amount_text", "device_findings", "findings", "largest_block", "needs", "refusals"]
 
 _BINARY: Format = "BinarySI"
 
@@ -41,7 +41,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Reason:
     """One reason, and who gives it."""
 
     plugin: str
@@ -62,16 +62,14 @@ def needs(cycle: CycleState) -> list[tuple[int, int, str]]:
     return [need for _, each in cycle.filters if isinstance(each, ResourcesFilter) for need in each.needs]
 
 
-def findings(cycle: CycleState, uid: str) -> list[Finding]:
+def findings(cycle: CycleState, uid: str) -> list[Reason]:
     """All reasons, the one that most nodes give first."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for node, refusal in refusals(cycle, uid).items():
         if refusal is not None:
             for reason in refusal.reasons:
                 grouped.setdefault((refusal.plugin, reason), []).append(node)
-    found = [
-        Finding(plugin, reason, tuple(nodes), _block(cycle, reason)) for (plugin, reason), nodes in grouped.items()
-    ]
+    found = [Reason(plugin, reason, tuple(nodes), _block(cycle, reason)) for (plugin, reason), nodes in grouped.items()]
     return sorted(found, key=lambda finding: (-len(finding.nodes), finding.reason))
 
 

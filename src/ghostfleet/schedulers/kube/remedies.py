@@ -16,7 +16,7 @@ from typing import Any
 from ghostfleet.core.changes import Object
 from ghostfleet.core.quantity import milli, value
 from ghostfleet.schedulers.framework.cyclestate import CycleState
-from ghostfleet.schedulers.framework.requests import CPU
+from ghostfleet.schedulers.framework.podinfo import CPU
 from ghostfleet.schedulers.framework.snapshot import Snapshot
 from ghostfleet.schedulers.kube.findings import amount_text, largest_block, needs, refusals
 from ghostfleet.schedulers.kube.schedule_one import ScheduleAlgorithm

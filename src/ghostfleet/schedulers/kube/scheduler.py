@@ -5,31 +5,82 @@ condition, the event and the nomination of one that did not; the eviction of pod
 
 Pods are taken in *batches*: their CycleStates first, then decisions, then writes. That is only about speed; each
 decision is made with all earlier ones in the snapshot, and a batch ends at the first pod that fails.
+
+Figures have the names that kube-scheduler has for them. Attempts are counted for whole batches, and share the real time
+that their batch took: that is the speed of our own program, not the one that a profile models.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND, Clock, Handle, real_seconds
+from ghostfleet.core.metrics import Metrics
 from ghostfleet.core.store import Store
 from ghostfleet.schedulers.framework.cyclestate import CycleState
 from ghostfleet.schedulers.framework.runner import INSTANT, Pace, Runner
 from ghostfleet.schedulers.framework.writer import Reserved
 from ghostfleet.schedulers.kube.config import Configuration
-from ghostfleet.schedulers.kube.figures import SchedulerFigures
 from ghostfleet.schedulers.kube.queue import QueuedPod, SchedulingQueue, UnschedulablePods
 from ghostfleet.schedulers.kube.schedule_one import NO_NODES, ScheduleAlgorithm, ScheduleResult
 
 __all__ = ["KubeScheduler"]
 
+#: kube-scheduler's, in seconds.
+_BOUNDS = tuple(0.001 * 2**step for step in range(15))
+_QUEUES = ("active", "backoff", "gated", "unschedulable")
+_DEFAULT = "default-scheduler"
 #: Pods in one turn; then other callbacks of the clock get theirs.
 _TURN = 256
 #: What is unschedulable for so long is tried once more, and how often kube-scheduler looks whether something is
 #: (k8s.io/kubernetes pkg/scheduler/backend/queue/scheduling_queue.go).
 _FLUSH_AFTER = 300 * SECOND
 _FLUSH_EVERY = 30 * SECOND
+
+
+class _SchedulerFigures:
+    """Counts what one scheduler does."""
+
+    def __init__(self, metrics: Metrics, queue: SchedulingQueue) -> None:
+        self._queue = queue
+        #: By profile and result.
+        self._attempts: dict[tuple[str, ...], int] = {}
+        meaning = "Attempts to schedule a pod, by profile and result."
+        attempts = metrics.family("scheduler_schedule_attempts_total", "counter", meaning, "profile", "result")
+        attempts.read_from(lambda: self._attempts)
+        pending = metrics.family("scheduler_pending_pods", "gauge", "Pods that wait for a node, by queue.", "queue")
+        pending.read_from(self._pending)
+        self._durations = metrics.histogram(
+            "scheduler_scheduling_attempt_duration_seconds",
+            "How long attempts took.",
+            _BOUNDS,
+            "profile",
+            "result",
+        )
+
+    def scheduled(self, pods: Sequence[QueuedPod], seconds: float) -> None:
+        """All these pods found nodes."""
+        if pods:
+            self._count(pods[0], "scheduled", len(pods), seconds / len(pods))
+
+    def tried(self, queued: QueuedPod, seconds: float) -> None:
+        """A pod was tried alone, or failed, or was to be deleted and not tried at all."""
+        if "deletionTimestamp" not in queued.pod["metadata"]:
+            self._count(queued, "unschedulable" if queued.place in _QUEUES else "scheduled", 1, seconds)
+
+    def _count(self, queued: QueuedPod, result: str, times: int, seconds: float) -> None:
+        labels = (queued.pod["spec"].get("schedulerName", _DEFAULT), result)
+        self._attempts[labels] = self._attempts.get(labels, 0) + times
+        self._durations.observe(labels, seconds, times)
+
+    def _pending(self) -> dict[tuple[str, ...], float]:
+        counts: dict[tuple[str, ...], float] = {(name,): 0 for name in _QUEUES}
+        for queued in self._queue.pods.values():
+            if queued.place in _QUEUES:
+                counts[queued.place,] += 1
+        return counts
 
 
 class KubeScheduler(Runner):
@@ -57,7 +108,7 @@ class KubeScheduler(Runner):
         plugins = [plugin for framework in frameworks.values() for plugin in framework.plugins.values()]
         self._gate_events = {event for plugin in plugins if plugin.implements("preEnqueue") for event in plugin.events}
         self._held_events = {event for plugin in plugins if plugin.implements("preBind") for event in plugin.events}
-        self._figures = SchedulerFigures(clock.metrics, self.queue)
+        self._figures = _SchedulerFigures(clock.metrics, self.queue)
         self.start(self.queue, frameworks, plugins)
 
     def stop(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ghostfleet.api.kinds import Object
+from ghostfleet.core.changes import Object
 from ghostfleet.core.timestamps import age
 from ghostfleet.server.tables.cells import created, items, label_text, name_of, part
 from ghostfleet.server.tables.printers import AGE, NAME, Cell, Printers, text, wide

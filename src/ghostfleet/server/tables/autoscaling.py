@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ghostfleet.api.kinds import Object
+from ghostfleet.core.changes import Object
 from ghostfleet.server.tables.cells import created, first_few, items, name_of, part, quantity_text
 from ghostfleet.server.tables.printers import AGE, NAME, Cell, Printer, Printers, column, integer, text
 

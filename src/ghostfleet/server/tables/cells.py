@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ghostfleet.api.kinds import Object
 from ghostfleet.core import quantity
+from ghostfleet.core.changes import Object
 from ghostfleet.core.timestamps import age, parse_rfc3339
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ghostfleet.api.kinds import Object
+from ghostfleet.core.changes import Object
 from ghostfleet.server.tables.cells import created, items, name_of, part, quantity_text
 from ghostfleet.server.tables.printers import AGE, NAME, Cell, Printers, text
 

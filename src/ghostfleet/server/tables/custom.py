@@ -12,8 +12,9 @@ from typing import Any
 
 import orjson
 
-from ghostfleet.api.kinds import Column, Object, ScalePaths, Version
+from ghostfleet.api.kinds import Column, ScalePaths, Version
 from ghostfleet.core import jsonpath
+from ghostfleet.core.changes import Object
 from ghostfleet.core.timestamps import age, parse_rfc3339
 from ghostfleet.server.tables.cells import name_of
 from ghostfleet.server.tables.printers import AGE, NAME, Cell, Definition, Printer, column

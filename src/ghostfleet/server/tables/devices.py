@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ghostfleet.api.kinds import Object
+from ghostfleet.core.changes import Object
 from ghostfleet.server.tables.cells import age_of, created, items, name_of, part
 from ghostfleet.server.tables.printers import AGE, NAME, Cell, Printers, integer, text
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ghostfleet.api.kinds import Object
+from ghostfleet.core.changes import Object
 from ghostfleet.server.tables.cells import age_of, name_of, part
 from ghostfleet.server.tables.printers import Cell, Printers, text, wide
 

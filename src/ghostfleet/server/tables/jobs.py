@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ghostfleet.api.kinds import Object
+from ghostfleet.core.changes import Object
 from ghostfleet.core.timestamps import age
 from ghostfleet.server.tables.cells import (
     age_of,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ghostfleet.api.kinds import Object
+from ghostfleet.core.changes import Object
 from ghostfleet.server.tables.cells import created, first_few, items, label_text, name_of, part, selector_text
 from ghostfleet.server.tables.printers import AGE, NAME, Cell, Printers, text, wide
 

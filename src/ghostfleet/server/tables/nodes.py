@@ -5,7 +5,7 @@ A node's *roles* are labels: `node-role.kubernetes.io/<role>` or `kubernetes.io/
 
 from __future__ import annotations
 
-from ghostfleet.api.kinds import Object
+from ghostfleet.core.changes import Object
 from ghostfleet.server.tables.cells import condition, created, items, name_of, part
 from ghostfleet.server.tables.printers import AGE, NAME, Cell, Printers, text, wide
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ghostfleet.api.kinds import Object
+from ghostfleet.core.changes import Object
 from ghostfleet.core.timestamps import age
 from ghostfleet.server.tables.cells import created, is_true, items, moment, name_of, part
 from ghostfleet.server.tables.printers import AGE, NAME, Cell, Printers, text, wide

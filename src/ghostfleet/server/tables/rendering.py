@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from ghostfleet.api.kinds import Object, Resource, Version
+from ghostfleet.api.kinds import Resource, Version
+from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import FieldError, bad_request
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.server.tables.access import ACCESS

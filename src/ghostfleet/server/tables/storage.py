@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ghostfleet.api.kinds import Object
+from ghostfleet.core.changes import Object
 from ghostfleet.server.tables.cells import created, items, name_of, part, quantity_text
 from ghostfleet.server.tables.printers import AGE, NAME, Cell, Printers, boolean, column, integer, text, wide
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ghostfleet.api.kinds import Object
+from ghostfleet.core.changes import Object
 from ghostfleet.server.tables.cells import (
     container_images,
     container_names,

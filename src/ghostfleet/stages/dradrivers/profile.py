@@ -34,7 +34,11 @@ class DriverProfile(NamedTuple):
 
 
 def _kwok_slices(node: Object, devices: int) -> list[dict[str, Any]]:
-    """The slices of the kwok-dra dependency of ClusterLoader2 (kubernetes/perf-tests, pull request 3491)."""
+    """The slices of the kwok-dra dependency of ClusterLoader2 (kubernetes/perf-tests, pull request 3491).
+
+    Its README and its code differ: the attributes are the code's, since those of the README are no legal names, and the
+    capacity is the README's, since the code has none.
+    """
     name = node["metadata"]["name"]
     number = name.removeprefix("kwok-")
     made = [
@@ -46,6 +50,7 @@ def _kwok_slices(node: Object, devices: int) -> list[dict[str, Any]]:
                 "memory": string("8Gi"),
                 "compute_capability": string("7.5"),
             },
+            "capacity": {f"{_KWOK}/gpu": {"value": "1"}},
         }
         for place in range(devices)
     ]

@@ -31,6 +31,7 @@ __all__ = ["PROTOCOLS", "PULL_POLICIES", "Scope", "containers", "ephemeral_conta
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
+_PROBES = frozenset(("livenessProbe", "readinessProbe", "startupProbe"))
 _RESTART_POLICIES = ("Always", "Never", "OnFailure")
 _NOT_FOR_EPHEMERAL = (
     "ports",
@@ -166,7 +167,8 @@ def _common(errors: Errors, path: str, container: Object, scope: Scope) -> None:
 def _hooks_and_probes(errors: Errors, path: str, container: Object, scope: Scope) -> None:
     if hooks := container.get("lifecycle"):
         lifecycle(errors, f"{path}.lifecycle", hooks, scope.grace, os_name=scope.os_name)
-    probes(errors, path, container)
+    if not _PROBES.isdisjoint(container):
+        probes(errors, path, container)
 
 
 def _ports(errors: Errors, path: str, ports: list[Object]) -> None:

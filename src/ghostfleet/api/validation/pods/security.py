@@ -8,7 +8,7 @@ from ghostfleet.api.validation.checks import Errors, Object, in_range, local_pat
 from ghostfleet.api.validation.structs import Layout, Shown, shown
 from ghostfleet.core.errors import FieldError
 
-__all__ = ["container_context", "host_users", "pod_context"]
+__all__ = ["container_context", "pod_context"]
 
 _CONTEXT: Layout = tuple(
     ("SELinuxOptions" if field == "seLinuxOptions" else field[0].upper() + field[1:], field, None)
@@ -38,10 +38,6 @@ _CHANGE_POLICIES = {
     "supplementalGroupsPolicy": ("Merge", "Strict"),
     "seLinuxChangePolicy": ("MountOption", "Recursive"),
 }
-
-
-def host_users(spec: Object) -> bool:
-    return spec.get("hostUsers") is not False
 
 
 def pod_context(errors: Errors, path: str, context: Object, spec: Object) -> None:

@@ -19,7 +19,7 @@ from ghostfleet.api.validation.metadata import check_annotations
 from ghostfleet.api.validation.pods import containers as container_rules
 from ghostfleet.api.validation.pods.containers import Scope
 from ghostfleet.api.validation.pods.placement import affinity, spread_constraints, tolerations
-from ghostfleet.api.validation.pods.security import host_users, pod_context
+from ghostfleet.api.validation.pods.security import pod_context
 from ghostfleet.api.validation.pods.volumes import volumes
 from ghostfleet.api.validation.resources import amount, requirements
 from ghostfleet.api.validation.structs import Layout, Shown, shown
@@ -82,7 +82,7 @@ def pod_spec(errors: Errors, path: str, spec: Object, pod_name: str = "", *, is_
         claim_names={claim["name"] for claim in claims if claim.get("name")},
         restart_policy=spec.get("restartPolicy", ""),
         grace=spec.get("terminationGracePeriodSeconds"),
-        shares_users=host_users(spec),
+        shares_users=spec.get("hostUsers") is not False,
         os_name=(spec.get("os") or {}).get("name", ""),
     )
     if claims:

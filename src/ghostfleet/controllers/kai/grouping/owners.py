@@ -5,8 +5,7 @@ An owner whose kind is not served here cannot be looked up; what its reference s
 
 from __future__ import annotations
 
-from ghostfleet.api.conversion import storage_key
-from ghostfleet.api.kinds import Registry
+from ghostfleet.api.kinds import Registry, storage_key
 from ghostfleet.controllers.kai.grouping.metadata import GroupingError
 from ghostfleet.core.changes import Object
 from ghostfleet.core.store import Store

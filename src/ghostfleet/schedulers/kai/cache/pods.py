@@ -27,7 +27,7 @@ from ghostfleet.schedulers.kai.cache.nodes import scalar_amount
 from ghostfleet.schedulers.kai.cache.podgroups import job_key
 from ghostfleet.schedulers.kai.cache.queues import seconds_of
 from ghostfleet.schedulers.kai.pod_info import Pod
-from ghostfleet.schedulers.kai.pods import Affinity, NodeSelectorTerm, PodAffinityTerm, Requirement
+from ghostfleet.schedulers.kai.pods import Affinity, NodeSelectorRequirement, NodeSelectorTerm, PodAffinityTerm
 from ghostfleet.schedulers.kai.resources import ResourceRequirements, is_mig
 
 __all__ = ["PodReader", "pod_problem", "pod_state"]
@@ -152,7 +152,7 @@ def _node_term(term: Mapping[str, Any]) -> NodeSelectorTerm:
     return NodeSelectorTerm(_rules(term.get("matchExpressions") or ()), _rules(term.get("matchFields") or ()))
 
 
-def _rules(stated: Iterable[Mapping[str, Any]]) -> tuple[Requirement, ...]:
+def _rules(stated: Iterable[Mapping[str, Any]]) -> tuple[NodeSelectorRequirement, ...]:
     return tuple((each["key"], each["operator"], tuple(each.get("values") or ())) for each in stated)
 
 

@@ -51,6 +51,7 @@ class DynamicResources(Plugin):
     """Gives devices to the claims of pods."""
 
     name = "DynamicResources"
+    fields = frozenset(("resourceClaims",))
     weight = 2
     kinds = (CLAIMS, SLICES, CLASSES)
     events = frozenset(("nodes", *kinds))
@@ -92,17 +93,13 @@ class DynamicResources(Plugin):
     # -- before ------------------------------------------------------------------------------------------------------
 
     def pre_enqueue(self, pod: Object) -> bool:
-        if not pod["spec"].get("resourceClaims"):
-            return True
         try:
             find_claims(self._store, pod)
         except ClaimError:
             return False
         return True
 
-    def sign(self, pod: Object, info: SpecInfo) -> tuple[object, ...] | None:
-        if not info.resource_claims:
-            return None
+    def sign(self, pod: Object, info: SpecInfo) -> tuple[object, ...] | None:  # noqa: ARG002
         try:
             claims = find_claims(self._store, pod)
         except ClaimError as error:
@@ -115,8 +112,6 @@ class DynamicResources(Plugin):
         return (*sign, pod["metadata"]["uid"], self.snapshot.nodes.version, *_versions(claims))
 
     def pre_filter(self, pod: PodInfo) -> Filter | None:
-        if not pod.info.resource_claims:
-            return None
         try:
             claims = find_claims(self._store, pod.pod)
         except ClaimError as error:
@@ -149,8 +144,6 @@ class DynamicResources(Plugin):
                     raise Rejected(f"request {wanted}: device class {named} does not exist")
 
     def pre_score(self, pod: PodInfo) -> Score | None:
-        if not pod.info.resource_claims:
-            return None
         try:
             claims = find_claims(self._store, pod.pod)
         except ClaimError:
@@ -185,9 +178,6 @@ class DynamicResources(Plugin):
             self._store.set_status(CLAIMS, claim, status)
 
     # -- after -------------------------------------------------------------------------------------------------------
-
-    def concerns(self, info: SpecInfo) -> bool:
-        return bool(info.resource_claims)
 
     def reserve(self, pod: Object, info: SpecInfo, node: str) -> bool | None:  # noqa: ARG002
         try:

@@ -23,6 +23,7 @@ class NodeAffinity(Plugin):
 
     name = "NodeAffinity"
     weight = 2
+    fields = frozenset(("affinity", "nodeSelector"))
 
     @classmethod
     def read_arguments(cls, path: str, given: Mapping[str, Any]) -> Mapping[str, Any]:

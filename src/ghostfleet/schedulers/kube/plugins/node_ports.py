@@ -25,9 +25,10 @@ class NodePorts(Plugin):
     """Rules out nodes on which a wanted host port is taken."""
 
     name = "NodePorts"
+    fields = frozenset(("hostPorts",))
 
     def pre_filter(self, pod: PodInfo) -> Filter | None:
-        return _FreePorts(self.snapshot, pod.info.ports) if pod.info.ports else None
+        return _FreePorts(self.snapshot, pod.info.ports)
 
 
 class _Ports(Index):

@@ -15,8 +15,7 @@ import numpy as np
 from ghostfleet.schedulers.framework.arguments import plugin_fields
 from ghostfleet.schedulers.framework.nodetable import IntArray, NodeTable
 from ghostfleet.schedulers.framework.plugin import MAX_SCORE, Plugin, Score, Slots
-from ghostfleet.schedulers.framework.podinfo import PodInfo, SpecInfo
-from ghostfleet.schedulers.framework.requests import CPU, MEMORY, is_scalar
+from ghostfleet.schedulers.framework.podinfo import CPU, MEMORY, PodInfo, SpecInfo, is_scalar
 from ghostfleet.schedulers.kube.plugins.node_resources_fit import read_resources
 
 __all__ = ["BalanceScore", "NodeResourcesBalancedAllocation"]

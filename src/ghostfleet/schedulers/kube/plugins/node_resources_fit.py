@@ -27,8 +27,7 @@ from ghostfleet.schedulers.framework.nodetable import (
     NodeTable,
 )
 from ghostfleet.schedulers.framework.plugin import MAX_SCORE, Filter, Objection, Plugin, Scope, Score, Slots
-from ghostfleet.schedulers.framework.podinfo import PodInfo, SpecInfo
-from ghostfleet.schedulers.framework.requests import CPU, MEMORY, is_scalar
+from ghostfleet.schedulers.framework.podinfo import CPU, MEMORY, PodInfo, SpecInfo, is_scalar
 
 __all__ = ["FitArguments", "FitScore", "NodeResourcesFit", "ResourcesFilter", "Strategy", "read_resources"]
 

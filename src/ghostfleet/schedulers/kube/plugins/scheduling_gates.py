@@ -12,6 +12,7 @@ class SchedulingGates(Plugin):
     """Keeps pods with spec.schedulingGates out of the queue."""
 
     name = "SchedulingGates"
+    fields = frozenset(("schedulingGates",))
 
     def pre_enqueue(self, pod: Object) -> bool:
         return not pod["spec"].get("schedulingGates")

@@ -47,6 +47,7 @@ class VolumeBinding(Plugin):
     """Rules out nodes that a pod's volumes cannot be used on, and binds claims that wait for their first consumer."""
 
     name = "VolumeBinding"
+    fields = frozenset(("volumes",))
     events = frozenset(("nodes", *KINDS))
 
     @classmethod

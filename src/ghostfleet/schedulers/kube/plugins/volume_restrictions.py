@@ -30,6 +30,7 @@ class VolumeRestrictions(Plugin):
     """Keeps pods from sharing what cannot be shared."""
 
     name = "VolumeRestrictions"
+    fields = frozenset(("volumes",))
     events = frozenset(("nodes", *KINDS))
 
     def pre_filter(self, pod: PodInfo) -> Filter | None:

@@ -25,6 +25,7 @@ class VolumeZone(Plugin):
     """Rules out nodes in other zones or regions than a pod's volumes."""
 
     name = "VolumeZone"
+    fields = frozenset(("volumes",))
     events = frozenset(("nodes", *KINDS))
 
     def pre_filter(self, pod: PodInfo) -> Filter | None:
