@@ -58,6 +58,23 @@ def test_the_worst_figures_come_first():
     assert worst[1].startswith("| stress test, 100 Jobs on 60 nodes | what the script counts |")
 
 
+def test_the_page_tells_for_how_long_the_control_plane_stood_still():
+    def page(*stalls):
+        tests = [
+            Compared(
+                Experiment("stress", jobs, 60),
+                MeasurementRecord(Measurement("stress", jobs, 60, {"script": 40.0}, stalled), HERE),
+                Measurement("stress", jobs, 60, {"script": 40.0}),
+            )
+            for jobs, stalled in enumerate(stalls, 1)
+        ]
+        return fidelity_page((), tests, (), COMMAND)
+
+    assert "stands still" not in page(None)
+    assert "In 2 of these 3 tests it was looked whether the control plane stands still: for 1.2 s at most, which the burst" in page(0.5, None, 1.2)  # fmt: skip
+    assert "In these tests it was looked whether the control plane stands still: for 3.0 s at most, which is too long" in page(3.0)  # fmt: skip
+
+
 def test_measurements_of_two_machines_name_both():
     other = Origin("2026-02-02", 8, {"Kubernetes": "v1.37.0"})
     page = fidelity_page((), [*both(), compared("stress", 7, {"script": 23.0}, {"script": 23.0}, other)], (), COMMAND)

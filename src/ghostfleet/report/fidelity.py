@@ -115,7 +115,7 @@ def _against_real(compared: Sequence[Compared], lines: Sequence[Line]) -> list[s
         "each second; the *stress test* applies small Jobs one after another, as fast as `kubectl apply` does it, then "
         "polls. On both, pods live by the stage set `stress`: running 10 to 11 seconds after they were created on "
         "their node, done another 10 to 11 seconds later.",
-        f"{_origins([each.real.origin for each in compared])} {_stalls(compared)}",
+        f"{_origins([each.real.origin for each in compared])} {_stalls(compared)}".rstrip(),
         f"Goals: totals within {TOTAL_ERROR:.0%}; phases within {PHASE_ERROR:.0%} or {PHASE_SECONDS:g} s; the median "
         f"of a phase that is one request (up to {ONE_REQUEST * 1000:g} ms) within {PHASE_ERROR:.0%} or "
         f"{REQUEST_SECONDS * 1000:g} ms. {verdict(lines)} The worst of them, by how much of its goal each uses up:",
@@ -149,10 +149,13 @@ def _origins(origins: Sequence[Origin]) -> str:
 
 def _stalls(compared: Sequence[Compared]) -> str:
     """How fair the measurements are."""
-    longest = max(each.real.measurement.stalled for each in compared)
-    told = f"Meanwhile the control plane never stood still for longer than {longest:.1f} s"
-    if longest <= LONGEST_STALL:
-        return f"{told}; up to {LONGEST_STALL:g} s are made up for by the burst of the Job controller's client."
+    known = [stalled for each in compared if (stalled := each.real.measurement.stalled) is not None]
+    if not known:
+        return ""
+    which = "these tests" if len(known) == len(compared) else f"{len(known)} of these {len(compared)} tests"
+    told = f"In {which} it was looked whether the control plane stands still: for {max(known):.1f} s at most"
+    if max(known) <= LONGEST_STALL:
+        return f"{told}, which the burst of the Job controller's client makes up for."
     return f"{told}, which is too long: what waits for a client's rate limit comes later by that."
 
 

@@ -63,15 +63,16 @@ class RealComparison:
 
     def _real(self, side: Side, experiment: Experiment) -> MeasurementRecord:
         """Measure on the real side; if that stands still meanwhile, a few times, of which the best counts."""
-        best: MeasurementRecord | None = None
+        best, least = None, float("inf")
         for _ in range(_TRIES):
             measured = self._measure(side, "real", experiment)
-            if best is None or measured.stalled < best.measurement.stalled:
-                best = MeasurementRecord(measured, origin_here(side.parts))
+            stalled = measured.stalled or 0.0
+            if best is None or stalled < least:
+                best, least = MeasurementRecord(measured, origin_here(side.parts)), stalled
                 self._records.add(best)
-            if measured.stalled <= LONGEST_STALL:
+            if stalled <= LONGEST_STALL:
                 break
-            self._progress.say(f"real cluster: {experiment}: it stood still for {measured.stalled:.1f} s meanwhile")
+            self._progress.say(f"real cluster: {experiment}: it stood still for {stalled:.1f} s meanwhile")
         assert best is not None
         return best
 

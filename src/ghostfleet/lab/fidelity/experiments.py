@@ -84,10 +84,10 @@ def measure(
     test = _scale_test if experiment.test == SCALE_TEST else _stress
     work = test(cluster, experiment.jobs, directory, progress, seed)
     try:
-        # Virtual time never stands still for longer than it should.
-        seconds, stalled = (
-            (cluster.run(work), 0.0) if cluster.info.clock == "virtual" else cluster.run(probed(cluster, work))
-        )
+        if cluster.info.clock == "virtual":
+            seconds, stalled = cluster.run(work), 0.0
+        else:
+            seconds, stalled = cluster.run(probed(cluster, work))
     finally:
         if not keep:
             cluster.run(_remove(cluster, _run(experiment.test, experiment.jobs, directory), progress))
