@@ -1,9 +1,9 @@
 """ClusterLoader2: tests of whole clusters by their configs, in virtual time.
 
 *Density*: 1,000 nodes are filled with 30 pods each by Deployments, then 1,000 more pods come, are updated and go, as in
-the density test of perf-tests. *DRA*: 500 nodes with eight GPUs each, nine tenths of which are taken by long Jobs; short
-ones come and go on the rest. Each runs in a process of its own, so that its memory is its own; the baseline is real time
-on a real cluster, which is the modelled time. Seconds are those of the processor.
+the density test of perf-tests. *DRA*: 500 nodes with eight GPUs each, nine tenths of which are taken by long Jobs;
+short ones come and go on the rest. Each runs in a process of its own, so that its memory is its own; the baseline is
+real time on a real cluster, which is the modelled time. Seconds are those of the processor.
 """
 
 from __future__ import annotations
