@@ -76,7 +76,7 @@ def run() -> None:
     """Print the microseconds that the controller takes for a Job's whole life, and what the process weighs."""
     store = Store(VirtualClock(), Streams(0))
     store.register("pods", {"node": index_by_node(), "job": index_by_label("batch.kubernetes.io/job-name")})
-    JobController(store, PodRoutes(store), PodCreator(store, Admission(store, Random(0))), load_profile("instant"))
+    JobController(store, PodRoutes(store), PodCreator(Admission(store, Random(0))), load_profile("instant"))
     kubelet = _Kubelet(store)
     gc.disable()
     outside = 0.0

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 from ghostfleet.controllers.repairing import is_overwritten
-from ghostfleet.controllers.requests import Request, delete, update_status
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.store import Reader
@@ -71,14 +70,6 @@ class Followed(Generic[R]):
     def forget(self, job: Object) -> None:
         """Drop the record of a job that has ended."""
         self._records.pop(job["metadata"]["uid"], None)
-
-    def report(self, job: Object, status: Object) -> Request:
-        """Write a job's status; answers the job, None when it is gone."""
-        return update_status(self._resource, job, status)
-
-    def delete(self, record: R) -> Request:
-        """Delete a job, if it is still there."""
-        return delete(self._resource, *record.key)
 
     def _begin(self, job: Object) -> None:
         record = self._make(job)

@@ -7,8 +7,7 @@ modules hold the rules it uses.
 
 from __future__ import annotations
 
-from ghostfleet.controllers.jobs.controller import JobController
-from ghostfleet.controllers.jobs.expiry import JobExpiry
+from ghostfleet.controllers.jobs.controller import JobController, JobExpiry
 from ghostfleet.controllers.jobs.records import JOBS, is_finished
 
 __all__ = ["JOBS", "JobController", "JobExpiry", "is_finished"]

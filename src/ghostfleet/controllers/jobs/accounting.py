@@ -84,7 +84,8 @@ class Accounting:
         if self._changed and self._limits.interim_status:
             yield self._writing()
         self._context.record.failures = self._context.failures
-        yield [Request("patch", "pods", self._release, pod) for pod in released]
+        if released:
+            yield [Request("patch", "pods", self._release, pod) for pod in released]
         if pending:
             self._status["uncountedTerminatedPods"] = {}
             self._set("succeeded", self._status.get("succeeded", 0) + len(succeeded))

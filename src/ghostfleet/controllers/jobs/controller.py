@@ -1,14 +1,17 @@
-"""The Job controller: looks at Jobs when they or their pods change.
+"""The Job controller, which looks at Jobs when they or their pods change, and the one that removes them afterwards.
 
 A new or changed Job is looked at at once; changes of its pods are gathered for a *batch period* first, so that many of
 them make one status. Where the client's rate keeps Jobs waiting in line, any change of a Job's status or of its pods
 gives it a place there, as in Kubernetes, though there may be nothing to do when its turn comes: for what happens until
 then it need not wait again. Pods that carry the Jobs' finalizer but have no unfinished Job any more are *orphans*:
 nobody will count them, so the finalizer just goes.
+
+Finished Jobs with a time to live *expire* when it is over: they are deleted, and their pods with them.
 """
 
 from __future__ import annotations
 
+from ghostfleet.api.deleting import FOREGROUND_FINALIZER
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.jobs.accounting import Accounting
 from ghostfleet.controllers.jobs.limits import job_limits
@@ -18,16 +21,18 @@ from ghostfleet.controllers.jobs.shortcut import Shortcut
 from ghostfleet.controllers.jobs.synccontext import COMPLETED, SyncContext, deadline_in, decide_ending, is_complete
 from ghostfleet.controllers.pods import PodCreator, controller_of, removal
 from ghostfleet.controllers.repairing import is_overwritten
-from ghostfleet.controllers.requests import Request, Steps
+from ghostfleet.controllers.requests import Request, Steps, delete
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
+from ghostfleet.core.clock import SECOND
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.ratelimit import ItemExponentialBackoff
 from ghostfleet.core.store import Reader, Store
+from ghostfleet.core.timestamps import parse_rfc3339
 
-__all__ = ["JobController"]
+__all__ = ["JobController", "JobExpiry"]
 
 _NAME = "kubernetes.io/job-controller"
 
@@ -178,3 +183,49 @@ class JobController:
             self._workers.add_after(key, self._limits.batch_period)
         if failure is not None:
             raise failure
+
+
+class JobExpiry:
+    """Deletes the expired Jobs of one store."""
+
+    def __init__(self, store: Store, profile: Profile) -> None:
+        self._store: Reader = store
+        self._workers: Workers[Key] = Workers(
+            store,
+            self._sync,
+            count=profile.number("job-expiry.workers"),
+            client=profile.api_client("kube-controller-manager", "Job expiry controller"),
+        )
+        for job in store.list(JOBS):
+            self._consider(job)
+        store.listen(JOBS, self._notice)
+
+    def _notice(self, change: Change) -> None:
+        if change.new is not None:
+            self._consider(change.new)
+
+    def _consider(self, job: Object) -> None:
+        if "ttlSecondsAfterFinished" in job["spec"] and "deletionTimestamp" not in job["metadata"] and is_finished(job):
+            metadata = job["metadata"]
+            self._workers.add_after((metadata["namespace"], metadata["name"]), self._left(job))
+
+    def _left(self, job: Object) -> int:
+        """Microseconds until the Job expires."""
+        ended = max(
+            parse_rfc3339(each["lastTransitionTime"])
+            for each in job["status"]["conditions"]
+            if each["type"] in ("Complete", "Failed") and each["status"] == "True"
+        )
+        life: int = job["spec"]["ttlSecondsAfterFinished"] * SECOND
+        return ended + life - self._store.clock.now()
+
+    def _sync(self, key: Key) -> Steps:
+        job = self._store.find(JOBS, *key)
+        if job is None or not is_finished(job) or job["spec"].get("ttlSecondsAfterFinished") is None:
+            return
+        left = self._left(job)
+        if left > 0:
+            self._workers.add_after(key, left)
+            return
+        if "deletionTimestamp" not in job["metadata"]:
+            yield delete(JOBS, *key, uid=job["metadata"]["uid"], finalizer=FOREGROUND_FINALIZER)

@@ -22,7 +22,7 @@ from ghostfleet.controllers.kubeflow.replicas import (
 )
 from ghostfleet.controllers.kubeflow.status import JobStatus, is_finished
 from ghostfleet.controllers.pods import PodCreator, delete_pod, owner_reference
-from ghostfleet.controllers.requests import Request, Steps, create
+from ghostfleet.controllers.requests import Request, Steps, create, delete, update_status
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Object
@@ -80,7 +80,7 @@ class PyTorchJobController:
             yield from self._run(job, record, status)
         changed = status.to_object()
         if changed is not None:
-            yield self._jobs.report(job, changed)
+            yield update_status(PYTORCH_JOBS, job, changed)
         if status.has("Succeeded") or status.has("Failed"):
             self._workers.add(key)
 
@@ -213,14 +213,14 @@ class PyTorchJobController:
         status.settle()
         changed = status.to_object()
         if changed is not None:
-            yield self._jobs.report(job, changed)
+            yield update_status(PYTORCH_JOBS, job, changed)
         left = time_to_live(job, status, self._store.clock.now())
         if left is None:
             self._jobs.forget(job)
         elif left > 0:
             self._workers.add_after(record.key, left)
         else:
-            yield self._jobs.delete(record)
+            yield delete(PYTORCH_JOBS, *record.key)
 
 
 def _messages(job: Object, leader: Role) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.following import Followed, Key
 from ghostfleet.controllers.jobs.records import remaining
 from ghostfleet.controllers.pods import PodCreator, removal
-from ghostfleet.controllers.requests import Request, Steps
+from ghostfleet.controllers.requests import Request, Steps, delete, update_status
 from ghostfleet.controllers.routing import PodRoutes
 from ghostfleet.controllers.runai.children import GROUP_NAME, JOB_NAME, RELEASE, group_name
 from ghostfleet.controllers.runai.definitions import RUNAI_JOBS
@@ -127,7 +127,7 @@ class RunaiJobController:
             status |= {"completionTime": now, "conditions": [ended]}
         if status == before:
             return
-        if (yield self._jobs.report(job, status)) is not None and condition is not None:
+        if (yield update_status(RUNAI_JOBS, job, status)) is not None and condition is not None:
             if "ttlSecondsAfterFinished" in job["spec"]:
                 self._workers.add(record.key)
             else:
@@ -142,4 +142,4 @@ class RunaiJobController:
         if left > 0:
             self._workers.add_after(record.key, left)
             return
-        yield self._jobs.delete(record)
+        yield delete(RUNAI_JOBS, *record.key)
