@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ghostfleet.cli.completion import modes, profiles, stage_sets
+from ghostfleet.cli.completion import dra_profiles, modes, profiles, stage_sets
 from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected_or, interrupted, reporting
 from ghostfleet.cli.groups import taking
 from ghostfleet.cli.output import WRONG_USAGE, Form, fail, print_structure
@@ -44,6 +44,13 @@ def stress(
     stages: Annotated[
         list[str] | None, typer.Option(autocompletion=stage_sets, help="Other stages than the mode's own.")
     ] = None,
+    dra: Annotated[
+        str,
+        typer.Option(
+            autocompletion=dra_profiles,
+            help="GPUs are DRA devices (nvidia, kwok, example or a file), and each pod has a claim of -g of them.",
+        ),
+    ] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace files that ghostfleet did not write.")] = False,
     scheduling: ClusterConfig,
     cluster: ClusterName = "",
@@ -71,7 +78,10 @@ def stress(
             profile=profile,
             stages=tuple(stages or ()),
             scheduling=scheduling,
+            dra=dra,
         )
+        if dra and not gpus:
+            fail("--dra: say how many devices each pod claims, with -g", WRONG_USAGE)
         for name in plan.modes:
             find_mode(name)
     try:

@@ -35,6 +35,7 @@ from ghostfleet.core.ratelimit import Meters
 from ghostfleet.core.store import Store
 from ghostfleet.stages.catalogue import stage_definition
 from ghostfleet.stages.commands import Commands
+from ghostfleet.stages.draplugins import DraPlugins
 from ghostfleet.stages.fleet import Fleet
 from ghostfleet.stages.nodes import NodeShape, fake_nodes
 from ghostfleet.stages.settings import StageSettings
@@ -86,6 +87,8 @@ class Cluster:
         self._operators = self._make_operators()
         if self.fleet is not None and self._workloads is not None and not self._is_laboratory():
             kwok_stand_in(self.store, self.fleet.scaled)
+        if self.fleet is not None:
+            DraPlugins(self.store)
         self._schedulers: tuple[Runner, ...] = ()
         #: KAI, where it is among the schedulers.
         self.kai: Kai | None = None

@@ -26,16 +26,8 @@ from ghostfleet.lab.records import Run, Sample, Submission
 
 __all__ = ["Journal", "OwnFiles", "RunDirectory", "Timeline"]
 
-_RESULTS = (
-    "sampled.json",
-    "timeline.jsonl",
-    "gpus.jsonl",
-    "queues.jsonl",
-    "times.csv",
-    "general.png",
-    "detailed.png",
-    "report.html",
-)
+_RECORDED = ("timeline.jsonl", "gpus.jsonl", "queues.jsonl", "devices.jsonl")
+_RESULTS = ("sampled.json", *_RECORDED, "times.csv", "general.png", "detailed.png", "report.html")
 _FILES = ("run.json", "submitted.json", "submitted.journal", *_RESULTS)
 
 
@@ -186,6 +178,16 @@ class RunDirectory:
         """What each recorder saw of KAI's queues, one after the other."""
         return self._lines("queues.jsonl")
 
+    def add_devices(self, series: dict[str, Any]) -> None:
+        """Write down what one recorder saw of the cluster's DRA devices."""
+        lines = OccupancyFile(self.path / "devices.jsonl")
+        lines.add(series)
+        lines.close()
+
+    def devices(self) -> list[dict[str, Any]]:
+        """What each recorder saw of the cluster's DRA devices, one after the other."""
+        return self._lines("devices.jsonl")
+
     # -- files -------------------------------------------------------------------------------------------------------
 
     def _read(self, name: str) -> Any:
@@ -307,7 +309,7 @@ class Timeline(_Added):
 
 
 class OccupancyFile(_Added):
-    """What was seen over time of GPUs, or of queues, each line by one recorder."""
+    """What was seen over time of GPUs, queues or devices, each line by one recorder."""
 
     def add(self, series: dict[str, Any]) -> None:
         self._add([series])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ghostfleet.report.devices import DeviceFigures
 from ghostfleet.report.phases import Measured
 from ghostfleet.report.queues import QueueReport
 from ghostfleet.report.series import Slices, drawn_rows, histogram, packed
@@ -20,7 +21,11 @@ _LONGEST_NAME = 63
 
 
 def chart_data(
-    measured: Measured, over: Slices, usage: Usage | None, queues: QueueReport | None = None
+    measured: Measured,
+    over: Slices,
+    usage: Usage | None,
+    queues: QueueReport | None = None,
+    devices: DeviceFigures | None = None,
 ) -> dict[str, Any]:
     """Everything the charts need."""
     workloads = measured.workloads
@@ -50,7 +55,12 @@ def chart_data(
         },
         "gpus": _gpus(usage, over) if usage is not None else None,
         "queues": queues.drawn(float(over.start)) if queues is not None else None,
+        "devices": _devices(devices.usage, over) if devices is not None else None,
     }
+
+
+def _devices(usage: Usage, over: Slices) -> dict[str, Any]:
+    return {name: usage.averages(column, over.edges) for name, column in (("allocated", "inUse"), ("there", "there"))}
 
 
 def _gpus(usage: Usage, over: Slices) -> dict[str, Any]:

@@ -58,14 +58,16 @@ def _delays(figures: PhaseFigures) -> tuple[str, ...]:
 
 
 def _usage(summary: Summary) -> list[str]:
-    """The use of GPUs, in a line or two."""
+    """The use of GPUs and of devices, in a few lines."""
+    devices = [summary.devices.sentence] if summary.devices is not None else []
     used = summary.figures.get("utilisation")
-    if used is None:
-        return []
+    if used is None or (devices and not used.get("peakOfGpus", used["peakGpus"])):
+        # Where GPUs are devices, nodes have none besides.
+        return devices
     if "peak" not in used:
-        return [f"GPUs: {used['peakGpus']:,} in use at the peak, {amount(used['meanGpus'])} on average"]
+        return [f"GPUs: {used['peakGpus']:,} in use at the peak, {amount(used['meanGpus'])} on average", *devices]
     peak, mean = percent(used["peak"]), percent(used["mean"])
-    lines = [f"GPUs: {peak} of {used['peakOfGpus']:,} in use at the peak, {mean} on average"]
+    lines = [f"GPUs: {peak} of {used['peakOfGpus']:,} in use at the peak, {mean} on average", *devices]
     broken = summary.figures["fragmentation"]
     if broken["worstStrandedGpus"]:
         lines.append(

@@ -60,8 +60,9 @@ class Mode:
         profile: str = "",
         stages: tuple[str, ...] = (),
         scheduling: ClusterConfig | None = None,
+        dra: str = "",
     ) -> Cluster:
-        """A fresh cluster of this mode, with its nodes Ready."""
+        """A fresh cluster of this mode, with its nodes Ready; with `dra`, GPUs are devices of that profile."""
         config = replace(
             scheduling or ClusterConfig(replaces_default=True),
             profile=profile or self.profile,
@@ -69,22 +70,23 @@ class Mode:
             commands="ignored" if self.fake else "played",
             dispatcher=self.dispatcher,
         )
+        prefix = "kwok-node-" if self.fake else "kind-worker-"
+        shape = NodeShape(count=nodes, prefix=prefix, cpu=self.cpu, memory=self.memory, gpus=_GPUS, dra=dra)
         try:
             cluster = Cluster(config=config, seed=seed)
+            add_nodes(cluster, replace(shape, fake_taint=self.fake))
         except (ValueError, OSError) as error:
             raise LabError(str(error)) from error
-        prefix = "kwok-node-" if self.fake else "kind-worker-"
-        add_nodes(
-            cluster,
-            NodeShape(count=nodes, prefix=prefix, cpu=self.cpu, memory=self.memory, gpus=_GPUS, fake_taint=self.fake),
-        )
         cluster.clock.advance(_WARM_UP)  # type: ignore[attr-defined]  # a fresh cluster is on a virtual clock
         return cluster
 
-    def manifest(self, number: int, pods: int, gpus: int, run: str) -> Object:
-        """What is submitted for one Job."""
+    def manifest(self, number: int, pods: int, gpus: int, run: str, claim_template: str = "") -> Object:
+        """What is submitted for one Job; its pods ask for GPUs, or have a claim."""
         name = f"{self.stem}{number}"
-        job = self._job(name, pods, gpus, run)
+        job = self._job(name, pods, 0 if claim_template else gpus, run)
+        if claim_template:
+            named = [{"name": "gpu", "resourceClaimTemplateName": claim_template}]
+            job["spec"]["template"]["spec"]["resourceClaims"] = named
         if not self.dispatcher:
             return job
         return {

@@ -212,6 +212,19 @@
     });
   }
 
+  function drawDevices() {
+    if (!data.devices) return;
+    const { allocated, there } = data.devices, most = Math.max(...allocated);
+    draw("devices", {
+      columns: [sliceStarts, allocated, there],
+      series: [
+        { label: "Allocated", stroke: color("s3"), fill: color("s3") + "2e", paths: stepped },
+        { label: "There", stroke: color("s4"), dash: [6, 4], paths: stepped, show: Math.max(...there) <= 10 * most },
+      ],
+      x: { ...inTime, range: wholeRun }, y: inFigures, sync: "time",
+    });
+  }
+
   /* Lines across a histogram at the percentiles of its phase. */
   const percentiles = phase => chart => {
     const { ctx, bbox } = chart, ratio = devicePixelRatio;
@@ -266,7 +279,7 @@
   }
 
   function drawAll() {
-    drawTotals(); drawRates(); drawQueue(); drawGpus(); drawQueues(); drawPhase();
+    drawTotals(); drawRates(); drawQueue(); drawGpus(); drawQueues(); drawDevices(); drawPhase();
   }
 
   offerPhases();
