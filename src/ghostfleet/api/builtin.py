@@ -121,7 +121,7 @@ def _deprecation(group: str, version: str, kind: str) -> str:
     """What clients of a version are warned of; "" where it is there to stay."""
     if (group, kind) == ("", "Endpoints"):
         return "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
-    if group == "resource.k8s.io" and version in _DEPRECATED_DEVICES:
+    if group == "resource.k8s.io" and version in _DEPRECATED_DEVICES and kind != "DeviceTaintRule":
         return f"{group}/{version} {kind} is deprecated in {_DEPRECATED_DEVICES[version]}"
     return ""
 
