@@ -27,6 +27,7 @@ _ALL = (
     "mcad",
     "served_fleet",
     "churn",
+    "clusterloader",
 )
 #: Those that take minutes and need more than this package; they run when they are named.
 _NAMED = ("side_by_side", "devices")

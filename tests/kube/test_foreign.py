@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ghostfleet.core.clock import WallClock
-from ghostfleet.kube.processes import Part, Processes
+from ghostfleet.kube.processes import Processes, Program
 from ghostfleet.kube.programs import CONTROLLERS, KWOK, SCHEDULER
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(120), pytest.mark.xdist_group("foreign")]
@@ -54,7 +54,7 @@ def started(programs, tmp_path):
             flags |= {"config": tmp_path / "kwok.yaml", "manage-all-nodes": "true", "node-lease-duration-seconds": 40}
         else:
             flags |= {"leader-elect": "false", "secure-port": 0}
-        processes.start(Part(program, [programs[program], *(f"--{flag}={value}" for flag, value in flags.items())]))
+        processes.start(Program(program, [programs[program], *(f"--{flag}={value}" for flag, value in flags.items())]))
 
     start.stop = processes.stop
     yield start

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.yamltext import emit
 from ghostfleet.lab.errors import LabError
-from ghostfleet.lab.mixfile import CLASS_FIELDS, Given, read_mix
+from ghostfleet.lab.mixfile import CLASS_FIELDS, ClassDefaults, read_mix
 
-GIVEN = Given(gpus=3, workers=2, runtime="90s", namespace="runai-p")
+GIVEN = ClassDefaults(gpus=3, workers=2, runtime="90s", namespace="runai-p")
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from ghostfleet.lab.claims import with_claim
 from ghostfleet.lab.deviceclaims import MODES, DeviceClaims
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.mix import Mix, Workload, WorkloadClass
-from ghostfleet.lab.mixfile import Given, read_mix
+from ghostfleet.lab.mixfile import ClassDefaults, read_mix
 from ghostfleet.lab.podfields import with_metadata, with_pod_spec
 from ghostfleet.lab.runoptions import RunOptions
 from ghostfleet.lab.templates import Values, compiled, placeholder
@@ -55,7 +55,7 @@ RUN_LABEL = "ghostfleet.dev/run"
 CLASS_LABEL = "ghostfleet.dev/class"
 #: On the workloads of a mix: the workload's number in the run.
 INDEX_ANNOTATION = "ghostfleet.dev/index"
-#: On pods: how long they run. `stages.behaviour` knows it too, but takes long to load.
+#: On pods: how long they run. `stages.lifecycle` knows it too, but takes long to load.
 _DURATION = "ghostfleet.dev/duration"
 #: Before the name of a project in that of its namespace.
 _PROJECT_PREFIX = "runai-"
@@ -219,7 +219,9 @@ class Plan(RunOptions):
     def load(self) -> Mix:
         """The mix of the file, or of one class without a name that is as the options say."""
         if self.mix:
-            return read_mix(Path(self.mix), Given(self.gpus, self.workers, self.runtime or _RUNTIME, self.namespace))
+            return read_mix(
+                Path(self.mix), ClassDefaults(self.gpus, self.workers, self.runtime or _RUNTIME, self.namespace)
+            )
         # A template says its type itself; what the record of a run calls it may be no type that is known.
         kind = chosen_type("" if self.template else self.type, self.template)
         runtime = self.runtime or (_RUNTIME if kind.ends else "")

@@ -9,6 +9,7 @@ from typing import Any
 
 from ghostfleet.report.devices import DeviceFigures
 from ghostfleet.report.phases import Measured
+from ghostfleet.report.queues import QueueReport
 from ghostfleet.report.series import Slices, drawn_rows, histogram, packed
 from ghostfleet.report.usage import Usage
 
@@ -20,7 +21,11 @@ _LONGEST_NAME = 63
 
 
 def chart_data(
-    measured: Measured, over: Slices, usage: Usage | None, devices: DeviceFigures | None = None
+    measured: Measured,
+    over: Slices,
+    usage: Usage | None,
+    queues: QueueReport | None = None,
+    devices: DeviceFigures | None = None,
 ) -> dict[str, Any]:
     """Everything the charts need."""
     workloads = measured.workloads
@@ -49,6 +54,7 @@ def chart_data(
             "counts": {key: over.counted(workloads.at(key)) for key in _COUNTED if workloads.knows(key)},
         },
         "gpus": _gpus(usage, over) if usage is not None else None,
+        "queues": queues.drawn(float(over.start)) if queues is not None else None,
         "devices": _devices(devices.usage, over) if devices is not None else None,
     }
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ghostfleet.report.moments import CHAIN, PHASES, Phase
-from ghostfleet.report.workloads import Column, Joined, Mask, WorkloadTable
+from ghostfleet.report.workloads import Column, JoinedRun, Mask, WorkloadTable
 
 __all__ = ["Measured", "PhaseFigures", "WorkloadCounts", "delay_figures", "figures_of", "measure"]
 
@@ -100,7 +100,9 @@ class Measured:
         return None
 
 
-def measure(joined: Joined, *, skip_errors: bool = True, head: int | None = None, tail: int | None = None) -> Measured:
+def measure(
+    joined: JoinedRun, *, skip_errors: bool = True, head: int | None = None, tail: int | None = None
+) -> Measured:
     """What counts of a run: without erroneous workloads if so wished, then the first and of these the last few."""
     everything = joined.workloads
     erroneous = everything.replaced | everything.backwards
@@ -165,7 +167,7 @@ def delay_figures(key: str, title: str, start: str, delays: Column) -> PhaseFigu
     return PhaseFigures(key, title, start, len(delays), float(delays.mean()), p50, p90, p99, float(delays.max()))
 
 
-def _problems(joined: Joined) -> list[tuple[str, str, str]]:
+def _problems(joined: JoinedRun) -> list[tuple[str, str, str]]:
     found = [(name, "refused", error) for name, error in joined.refused]
     workloads = joined.workloads
     found += [

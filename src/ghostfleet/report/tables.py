@@ -18,7 +18,7 @@ _MOST_LIMITS = 3
 
 def summary_lines(summary: Summary) -> list[str]:
     """Lines for a terminal."""
-    notes = [*_usage(summary), *_limits(summary), *_accounts(summary.counts), *summary.notes]
+    notes = [*_usage(summary), *_evictions(summary), *_limits(summary), *_accounts(summary.counts), *summary.notes]
     return [*_phases(summary), "", *_classes(summary.classes), *notes]
 
 
@@ -76,6 +76,17 @@ def _usage(summary: Summary) -> list[str]:
             f"(largest free block {broken['worstLargestFreeBlock']})"
         )
     return lines
+
+
+def _evictions(summary: Summary) -> list[str]:
+    """What evictions cost, where there were any."""
+    told = summary.figures.get("evictions")
+    if not told or not told["pods"]:
+        return []
+    return [
+        f"Evictions: {count_of(told['pods'], 'pod')}, {amount(told['gpuHoursLost'])} GPU hours of work lost, "
+        f"{count_of(told['barePodsLost'], 'bare pod')} lost, {told['protectedPods']:,} under a full budget"
+    ]
 
 
 def _limits(summary: Summary) -> list[str]:

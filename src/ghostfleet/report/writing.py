@@ -18,11 +18,12 @@ from ghostfleet.report.devices import DeviceFigures, recorded_devices
 from ghostfleet.report.figures import PLOTS, Plot, can_draw, figure_png, rows_of
 from ghostfleet.report.page import report_page
 from ghostfleet.report.phases import Measured, PhaseFigures, WorkloadCounts, measure
+from ghostfleet.report.queues import queue_report
 from ghostfleet.report.series import slices
 from ghostfleet.report.times import times_csv
 from ghostfleet.report.usage import Usage, held_usage, recorded_usage
 from ghostfleet.report.why import HeldUp, held_up, knows_limits
-from ghostfleet.report.workloads import Joined, join
+from ghostfleet.report.workloads import JoinedRun, join
 
 __all__ = ["Summary", "write_report"]
 
@@ -39,7 +40,7 @@ class Summary:
     files: Sequence[Path]
     #: What the reader should know, such as a picture that could not be drawn.
     notes: Sequence[str]
-    #: Utilisation, fragmentation and waiting time.
+    #: Utilisation, fragmentation and waiting time; queues and evictions where there is KAI.
     figures: Mapping[str, Any]
     #: Which limits held things up, the worst first.
     limits: Sequence[HeldUp]
@@ -91,10 +92,13 @@ def write_report(
             contents[f"{plot}.png"] = figure_png(plot, measured)
         else:
             notes.append(f"{plot}.png was not drawn: no workload went through a phase that it shows")
-    contents["report.html"] = report_page(measured, run, usage, classes, devices).encode()
+    queues = queue_report(directory.queues())
+    contents["report.html"] = report_page(measured, run, usage, classes, queues, devices).encode()
     directory.own.claim(contents, force=force)
     files = [_written(directory.path / name, content) for name, content in contents.items()]
     figures = run_figures(measure(joined) if head or tail else measured, usage)
+    if queues is not None:
+        figures |= queues.as_json()
     if devices is not None:
         figures["devices"] = devices.as_json()
     if run is not None and run.state == "submitted":
@@ -121,7 +125,7 @@ def run_figures(measured: Measured, usage: Usage | None) -> dict[str, Any]:
     return {**usage.as_json(start), "waiting": waiting}
 
 
-def _usage(directory: RunDirectory, samples: Sequence[Sample], joined: Joined, run: Run | None) -> Usage | None:
+def _usage(directory: RunDirectory, samples: Sequence[Sample], joined: JoinedRun, run: Run | None) -> Usage | None:
     recorded = recorded_usage(directory.occupancy())
     if recorded is not None or not len(joined.workloads):
         return recorded

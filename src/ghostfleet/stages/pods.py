@@ -22,12 +22,11 @@ from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.quantity import milli, value
 from ghostfleet.core.store import Store
 from ghostfleet.core.timestamps import rfc3339
-from ghostfleet.stages.behaviour import Behaviour
 from ghostfleet.stages.claims import PreparedClaims
 from ghostfleet.stages.controller import KindRules, StageController
 from ghostfleet.stages.funcmap import Addresses
 from ghostfleet.stages.leases import Leases
-from ghostfleet.stages.lifecycle import Transition
+from ghostfleet.stages.lifecycle import Behaviour, Transition
 from ghostfleet.stages.nodes import FAILED_ANNOTATION
 from ghostfleet.stages.playstage import EventSink
 from ghostfleet.stages.settings import StageSettings, label_matcher

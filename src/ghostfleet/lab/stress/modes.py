@@ -59,24 +59,23 @@ class Mode:
         seed: int = 0,
         profile: str = "",
         stages: tuple[str, ...] = (),
-        schedulers: tuple[str, ...] = (),
+        scheduling: ClusterConfig | None = None,
         dra: str = "",
     ) -> Cluster:
         """A fresh cluster of this mode, with its nodes Ready; with `dra`, GPUs are devices of that profile."""
-        config = ClusterConfig(
+        config = replace(
+            scheduling or ClusterConfig(replaces_default=True),
             profile=profile or self.profile,
             stages=stages or self.stages,
             commands="ignored" if self.fake else "played",
             dispatcher=self.dispatcher,
-            schedulers=schedulers,
-            replaces_default=True,
         )
         prefix = "kwok-node-" if self.fake else "kind-worker-"
         shape = NodeShape(count=nodes, prefix=prefix, cpu=self.cpu, memory=self.memory, gpus=_GPUS, dra=dra)
         try:
             cluster = Cluster(config=config, seed=seed)
             add_nodes(cluster, replace(shape, fake_taint=self.fake))
-        except ValueError as error:
+        except (ValueError, OSError) as error:
             raise LabError(str(error)) from error
         cluster.clock.advance(_WARM_UP)  # type: ignore[attr-defined]  # a fresh cluster is on a virtual clock
         return cluster

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from ghostfleet.cluster import ClusterConfig
 from ghostfleet.core.clock import SECOND
 from ghostfleet.drive.embedded import Embedded
 from ghostfleet.drive.interface import JOBS, PODS, Cluster
@@ -39,8 +40,8 @@ class StressPlan:
     #: Another profile or other stages than the mode's own.
     profile: str = ""
     stages: tuple[str, ...] = ()
-    #: Schedulers of the user's own, path.py:Class; the first takes the place of the default one.
-    schedulers: tuple[str, ...] = ()
+    #: How its clusters schedule; another scheduler takes the place of the default one.
+    scheduling: ClusterConfig | None = None
     #: A profile of DRA devices: then pods have claims of GPUs.
     dra: str = ""
 
@@ -73,7 +74,7 @@ def run_stress(
                 seed=seed,
                 profile=plan.profile,
                 stages=plan.stages,
-                schedulers=plan.schedulers,
+                scheduling=plan.scheduling,
                 dra=plan.dra,
             )
         )

@@ -128,12 +128,12 @@ class KubeScheduler(Runner):
             if self.handlers.events:
                 self._move(now)
             # When pods on nodes may help pods that wait, each must be seen before the next is taken.
-            single = bool(self._pace.cycle_cost or self.queue.waiting_for_pods)
+            single = self._costs or bool(self.queue.waiting_for_pods)
             batch = self.queue.pop_many(now, 1 if single else self._batch)
             if not batch:
                 return False
             left -= self._try(batch, now)
-            if self._pace.cycle_cost:
+            if self._costs:
                 return True
         return True
 

@@ -35,7 +35,7 @@ from ghostfleet.schedulers.framework.podinfo import CPU, MEMORY, PodInfo, SpecIn
 from ghostfleet.schedulers.framework.snapshot import Snapshot
 from ghostfleet.schedulers.kube.plugins.extendedresources import ExtendedResources
 
-__all__ = ["FitArguments", "FitScore", "NodeResourcesFit", "ResourcesFilter", "Strategy", "read_resources"]
+__all__ = ["FitArguments", "FitScore", "NodeResourcesFit", "ResourcesFilter", "ScoringStrategy", "read_resources"]
 
 _STRATEGIES = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
 
@@ -43,7 +43,7 @@ _STRATEGIES = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
 _Part = tuple[int, int, int, int]
 
 
-class Strategy(NamedTuple):
+class ScoringStrategy(NamedTuple):
     """How NodeResourcesFit scores."""
 
     kind: str = "LeastAllocated"
@@ -55,7 +55,7 @@ class Strategy(NamedTuple):
 class FitArguments(NamedTuple):
     """The arguments of the plugin."""
 
-    strategy: Strategy = Strategy()
+    strategy: ScoringStrategy = ScoringStrategy()
     ignored_resources: frozenset[str] = frozenset()
     ignored_groups: frozenset[str] = frozenset()
 
@@ -157,7 +157,7 @@ class ResourcesFilter(Filter):
 class FitScore(Score):
     """How full nodes would be with a pod of this spec, by a strategy."""
 
-    def __init__(self, table: NodeTable, info: SpecInfo, strategy: Strategy) -> None:
+    def __init__(self, table: NodeTable, info: SpecInfo, strategy: ScoringStrategy) -> None:
         self._table = table
         self._one = {
             "LeastAllocated": _least,
@@ -281,14 +281,14 @@ def read_resources(path: str, listed: Sequence[Mapping[str, Any]]) -> tuple[tupl
     return tuple((each["name"], whole_number(f"{path}.weight", each.get("weight") or 1, 1, 100)) for each in listed)
 
 
-def _read_strategy(path: str, given: Mapping[str, Any]) -> Strategy:
+def _read_strategy(path: str, given: Mapping[str, Any]) -> ScoringStrategy:
     only_fields(path, given, ("type", "resources", "requestedToCapacityRatio"))
     kind = given.get("type") or "LeastAllocated"
     if kind not in _STRATEGIES:
         raise ConfigError(f"{path}.type: unknown strategy {kind!r}; known are {', '.join(_STRATEGIES)}")
-    resources = read_resources(f"{path}.resources", given.get("resources") or ()) or Strategy().resources
+    resources = read_resources(f"{path}.resources", given.get("resources") or ()) or ScoringStrategy().resources
     curve = _read_curve(f"{path}.requestedToCapacityRatio", given) if kind == "RequestedToCapacityRatio" else ()
-    return Strategy(kind, resources, curve)
+    return ScoringStrategy(kind, resources, curve)
 
 
 def _read_curve(path: str, given: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
