@@ -2,7 +2,7 @@
 
 A controller holds the store as a `Reader`. To write, its sync yields a *request*; the workers let it wait for whatever
 a request costs, hand the store to its function, and send back what that answers, or throw the API error it ends in
-(`controllers/workers.py`). So nothing is written for nothing. Time may pass before the function is called: what may
+(`controllers/workers.py`). So every write has its cost. Time may pass before the function is called: what may
 have changed meanwhile is looked at there.
 """
 
