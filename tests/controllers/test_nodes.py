@@ -7,7 +7,7 @@ import pytest
 from ghostfleet.api.builtin import load_registry
 from ghostfleet.api.verbs import Api
 from ghostfleet.controllers.jobs import JOBS, JobController
-from ghostfleet.controllers.nodes import NodeLifecycle, TaintEviction, vouching
+from ghostfleet.controllers.nodes import NodeLifecycle, TaintEviction, fake_and_well
 from ghostfleet.controllers.workloads import Workloads
 from ghostfleet.core.randomness import Streams
 from ghostfleet.stages.fleet import Fleet
@@ -19,7 +19,7 @@ FAKE = {"kwok.x-k8s.io/node": "fake"}
 
 
 def with_controllers(world, count=5, **metadata):
-    NodeLifecycle(world.store, world.profile, vouching())
+    NodeLifecycle(world.store, world.profile, fake_and_well(world.store))
     TaintEviction(world.store, world.profile)
     JobController(world.store, world.routes, world.creator, world.profile)
     for number in range(count):

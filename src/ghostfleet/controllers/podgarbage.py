@@ -52,7 +52,7 @@ class PodGarbageCollector:
         for pod in store.list("pods"):
             self._consider(pod["metadata"]["namespace"], pod["metadata"]["name"], None, pod)
         store.listen("pods", self._notice)
-        store.listen("nodes", self._notice_node)
+        store.listen("nodes", self._notice_node, status=False)
 
     def _notice(self, change: Change) -> None:
         if change.new is None:

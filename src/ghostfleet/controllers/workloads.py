@@ -9,7 +9,7 @@ from ghostfleet.controllers.deployments import DeploymentController
 from ghostfleet.controllers.disruption import DisruptionController
 from ghostfleet.controllers.endpoints import EndpointsController
 from ghostfleet.controllers.jobs import JobController, JobExpiry
-from ghostfleet.controllers.nodes import NodeLifecycle, TaintEviction, vouching
+from ghostfleet.controllers.nodes import NodeLifecycle, TaintEviction, fake_and_well
 from ghostfleet.controllers.podgarbage import PodGarbageCollector
 from ghostfleet.controllers.pods import PodCreator
 from ghostfleet.controllers.quotas import QuotaController
@@ -31,7 +31,7 @@ class Workloads:
         store = api.store
         self.routes = PodRoutes(store)
         self.creator = PodCreator(api.admission)
-        nodes = NodeLifecycle(store, profile, vouching(fleet))
+        nodes = NodeLifecycle(store, profile, fleet.leases.alive if fleet is not None else fake_and_well(store))
         if fleet is not None:
             fleet.leases.listen(lambda name, _alive: nodes.look_at(name))
         self._controllers = (

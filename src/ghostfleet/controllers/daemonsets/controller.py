@@ -23,6 +23,7 @@ from ghostfleet.core.errors import ApiError
 from ghostfleet.core.profile import Profile
 from ghostfleet.core.ratelimit import ItemExponentialBackoff
 from ghostfleet.core.store import Reader, Store
+from ghostfleet.core.subscription import Subscription
 
 __all__ = ["DAEMONSETS", "DaemonSetController"]
 
@@ -47,11 +48,11 @@ class DaemonSetController:
         self._workers: Workers[Key] = Workers(
             store, self._sync, count=profile.number("daemonset.workers"), client=client
         )
+        self._nodes = Subscription(lambda: store.listen("nodes", self._notice_node, status=False))
         for owner in store.list(DAEMONSETS):
             self._begin(owner)
         store.listen(DAEMONSETS, self._notice)
         wake_when_overwritten(store, DAEMONSETS, self._workers.add)
-        store.listen("nodes", self._notice_node)
         routes.to("apps/v1", "DaemonSet", self._take)
 
     # -- taking note -------------------------------------------------------------------------------------------------
@@ -60,6 +61,7 @@ class DaemonSetController:
         metadata = owner["metadata"]
         record = DaemonRecord((metadata["namespace"], metadata["name"]))
         self._records[metadata["uid"]] = record
+        self._nodes.subscribe_if(self._records)
         for node in self._store.list("nodes"):
             record.note_node(node["metadata"]["name"], owner, node)
         for _, pod in self._store.owned_by(metadata["uid"], "pods"):
@@ -73,6 +75,7 @@ class DaemonSetController:
         if new is None:
             assert old is not None
             self._records.pop(old["metadata"]["uid"], None)
+            self._nodes.subscribe_if(self._records)
         elif old is None or new["metadata"].get("generation") != old["metadata"].get("generation"):
             self._begin(new)
 

@@ -39,7 +39,7 @@ class TaintEviction:
         self._subscription = Subscription(lambda: store.listen("pods", self._notice_pod, status=False))
         for node in store.list("nodes"):
             self._look_at(node["metadata"]["name"], no_execute(node))
-        store.listen("nodes", self._notice)
+        store.listen("nodes", self._notice, status=False)
 
     def _notice(self, change: Change) -> None:
         taints = no_execute(change.new)

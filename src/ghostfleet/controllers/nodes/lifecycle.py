@@ -3,7 +3,8 @@
 Signs of life are heartbeats in the node's Ready condition and renewals of its lease. They are looked at every few
 seconds (*ticks*), and a node is given a *grace period*, a new one a longer one. Conditions of a node become NoSchedule
 taints at once; a node that is not ready also gets a NoExecute taint, as fast as its zone allows. Nodes that something
-else vouches for (`beats`) are alive without giving signs, which spares a large fleet millions of writes.
+else vouches for (`beats`) are alive without giving signs, which spares a large fleet millions of writes: whoever plays
+fake nodes, which have no kubelet, knows which of them are.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from ghostfleet.core.store import Reader, Store
 from ghostfleet.core.subscription import Subscription
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.stages.leases import LEASES
+from ghostfleet.stages.nodes import FAILED_ANNOTATION, FAKE_ANNOTATION
 
-__all__ = ["NodeLifecycle"]
+__all__ = ["NodeLifecycle", "fake_and_well"]
 
 _LEASE_NAMESPACE = "kube-node-lease"
 _UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
@@ -57,7 +59,7 @@ class _Health:
 class NodeLifecycle:
     """Watches the nodes of one store."""
 
-    def __init__(self, store: Store, profile: Profile, beats: Callable[[Object], bool] = lambda _: False) -> None:
+    def __init__(self, store: Store, profile: Profile, beats: Callable[[str], bool] = lambda _: False) -> None:
         client = profile.api_client("kube-controller-manager", "Node lifecycle controller")
         self._store: Reader = store
         self._clock = store.clock
@@ -172,7 +174,7 @@ class NodeLifecycle:
         health = self._health[node["metadata"]["name"]]
         ready = condition_of(node, "Ready")
         silent = ready is not None and ready["status"] == "Unknown"
-        if silent or self._beats(node):
+        if silent or self._beats(node["metadata"]["name"]):
             if health.timer is not None:
                 health.timer.cancel()
                 health.timer = None
@@ -200,9 +202,10 @@ class NodeLifecycle:
         return ready is not None and ready["status"] == "Unknown"
 
     def _is_silent(self, node: Object) -> bool:
-        health = self._health[node["metadata"]["name"]]
+        name = node["metadata"]["name"]
+        health = self._health[name]
         grace = self._grace if condition_of(node, "Ready") is not None else self._first_grace
-        return not self._beats(node) and self._next_tick(health.seen) + grace < self._clock.now()
+        return not self._beats(name) and self._next_tick(health.seen) + grace < self._clock.now()
 
     # -- acting ------------------------------------------------------------------------------------------------------
 
@@ -356,6 +359,16 @@ def _label(store: Store, name: str, labels: dict[str, str]) -> None:
     current = store.get("nodes", "", name)
     metadata = {**current["metadata"], "labels": {**(current["metadata"].get("labels") or {}), **labels}}
     store.update("nodes", {**current, "metadata": metadata})
+
+
+def fake_and_well(store: Reader) -> Callable[[str], bool]:
+    """Whether a node is alive where nobody plays them: those are that are marked as fake, and not as failed."""
+
+    def beats(name: str) -> bool:
+        annotations = store.get("nodes", "", name)["metadata"].get("annotations") or {}
+        return bool(annotations.get(FAKE_ANNOTATION) == "fake") and FAILED_ANNOTATION not in annotations
+
+    return beats
 
 
 def _is_ready(pod: Object) -> bool:
