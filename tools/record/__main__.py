@@ -9,7 +9,8 @@
 Every topic that needs a control plane gets one of its own, on free ports of this machine; DIR holds etcd,
 kube-apiserver, kube-controller-manager, kube-scheduler, kwok and kubectl. With --kubeconfig the control plane must be
 empty, without other controllers than those of `controlplane.py`. `facts`, `deviceselectors`, `allocator`, `tables` and
-`wireforms` need a Go toolchain and no control plane.
+`wireforms` need a Go toolchain and no control plane; `latency` starts clusters of its own, and wants a machine that has
+nothing else to do.
 """
 
 from __future__ import annotations
