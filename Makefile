@@ -11,7 +11,7 @@ COMPILED := build/fast/.built
 export PYTHONPATH := $(CURDIR)/build/fast
 endif
 
-.PHONY: demo test check bench fast kube e2e clean format
+.PHONY: demo test check bench fast kube programs e2e clean format
 
 demo: $(VENV)/.installed $(COMPILED)
 	$(BIN)/ghostfleet scale-test -n 1000 -p 50 --delay 2 --stages general -o demo --force
@@ -37,15 +37,20 @@ fast: build/fast/.built
 kube:
 	@sh tools/kube/build.sh
 
+# Programs that people run on Kubernetes (KAI, Kueue, Helm), built from their Go modules into the user's cache, or those
+# that are named: make programs ONLY=kai. Minutes once, then nothing.
+programs:
+	@sh tools/programs/build.sh $(ONLY)
+
 # With real programs, where they can be had: the script of commands with each kubectl, our commands on a real control
-# plane, and the programs of Kubernetes and KWOK on our server. Without a Go toolchain (3) it says what it skips. And an
-# hour of cluster time of mixed work, on a clock sixty times as fast.
+# plane, and the programs of Kubernetes and KWOK on our server. Without a Go toolchain (3) it says what it skips. What
+# `make programs` has built is used too. And an hour of cluster time of mixed work, on a clock sixty times as fast.
 e2e: $(VENV)/.installed-dev
 	sh tools/get-kubectl.sh
 	GHOSTFLEET_TESTS_KUBECTL=all $(BIN)/pytest -n 2 --dist loadgroup tests/kubectl tests/parity
 	GHOSTFLEET_TESTS_SOAK=60 $(BIN)/pytest -v -s tests/cluster/test_soak.py
 	@sh tools/kube/build.sh || test $$? -eq 3
-	GHOSTFLEET_TESTS_REAL=1 $(BIN)/pytest -v tests/kube
+	GHOSTFLEET_TESTS_REAL=1 $(BIN)/pytest -v tests/kube tests/programs
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .

@@ -142,18 +142,18 @@ class Binder:
 
     def _reserve(self, key: Key, node: str, group: str) -> Steps:
         """Have a group's GPU held; waits until it is known which one it is."""
+        # Before the pod is bound nothing else shows that the reservation is needed.
+        self._reservations.expect(group, key)
         pod = self._reservations.reservation_pod(group)
         if pod is None:
             pod = yield Request("create", "pods", self._reservations.create, node, group)
         if (pod["metadata"].get("annotations") or {}).get(GPU_INDEX):
-            self._reservations.forget(group, key)
             return
         if self._is_too_late(key, "reservation", self._reservation_timeout):
             name = pod["metadata"]["name"]
             yield self._reservations.release(pod)
             problem = f"failed waiting for GPU reservation pod to allocate: {RESERVATION}/{name}"
             raise ApiError(500, "InternalError", problem)
-        self._reservations.expect(group, key)
         raise _Waits
 
     def _bind_volumes(self, key: Key, pod: Object, node: str) -> Steps:

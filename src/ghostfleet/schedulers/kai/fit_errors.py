@@ -18,7 +18,7 @@ __all__ = [
 DEFAULT_POD_ERROR = "Unable to schedule pod"
 DEFAULT_POD_GROUP_ERROR = "Unable to schedule podgroup"
 POD_SCHEDULING_ERRORS = "PodSchedulingErrors"
-UNSCHEDULABLE_WORKLOAD = "UnschedulableWorkload"
+UNSCHEDULABLE_WORKLOAD = "Not enough resources for the workload"
 NO_NODES = "no nodes with enough resources were found"
 
 

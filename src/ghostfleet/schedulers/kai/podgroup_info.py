@@ -102,6 +102,12 @@ class PodGroupInfo:
             self.fit_errors = []
             self.task_errors = {}
 
+    def recount(self) -> None:
+        """Begin the next cycle with a true count: KAI counts a task twice that is evicted twice in one cycle."""
+        self.active_allocated_count = sum(
+            len(tasks) for status, tasks in self.status_index.items() if status & ACTIVE_ALLOCATED
+        )
+
     def tasks(self) -> Iterator[PodInfo]:
         """All tasks, pod set by pod set."""
         for pod_set in self.pod_sets.values():

@@ -293,6 +293,9 @@ class Session:
             if current.node in self.nodes:
                 self.nodes[current.node].remove_task(uid)
             self.cluster.set_task(before)
+        for name in {before.pod.job for before in self._touched.values()}:
+            if name in self.jobs:
+                self.jobs[name].recount()
         self._recount()
 
     def _recount(self) -> None:

@@ -1,0 +1,5 @@
+module ghostfleet/tools/programs/kueue
+
+go 1.26.0
+
+require sigs.k8s.io/kueue v0.14.0
