@@ -228,6 +228,10 @@ class KubeScheduler(Runner):
         nominated = result.nominate or (pod.get("status") or {}).get("nominatedNodeName")
         # A pod with a nomination is like no other.
         signature = ("nominated", queued.uid) if nominated or cycle is None else cycle.signature
+        if result.write is not None and result.victims:
+            # A pod that waits for its victims to go does not hear of what was written for it.
+            result.write()
+            self._move(now)
         line = self.queue.fail(queued, signature, result.plugins, now)
         line.cycle = None if nominated else cycle
         if result.nominate is not None:
@@ -237,7 +241,7 @@ class KubeScheduler(Runner):
             for victim in result.victims:
                 self.writer.preempt(victim, pod, result.nominate)
         self.writer.reject(pod, result.message, result.nominate, reason=result.reason)
-        if result.write is not None:
+        if result.write is not None and not result.victims:
             result.write()
         line.version = self.snapshot.version
         self._flush_later()
