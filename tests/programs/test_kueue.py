@@ -18,7 +18,7 @@ from ghostfleet.core.clock import SECOND, WallClock
 from ghostfleet.core.manifests import load_documents
 from ghostfleet.drive.access import Access
 from ghostfleet.drive.connection import Connection
-from ghostfleet.kube.processes import Program, Processes
+from ghostfleet.kube.processes import Processes, Program
 from programs.built import free_port
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300), pytest.mark.xdist_group("kueue")]

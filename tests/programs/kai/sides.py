@@ -26,7 +26,7 @@ from ghostfleet.drive.access import Access
 from ghostfleet.drive.embedded import Embedded
 from ghostfleet.drive.interface import NODES, PODS, Kind
 from ghostfleet.drive.remote import Remote
-from ghostfleet.kube.processes import Program, PartEnded, Processes
+from ghostfleet.kube.processes import PartEnded, Processes, Program
 from ghostfleet.schedulers.kai.runner import KaiScheduler
 
 from ..built import free_port
