@@ -27,9 +27,10 @@ _ALL = (
     "mcad",
     "served_fleet",
     "churn",
+    "clusterloader",
 )
 #: Those that take minutes and need more than this package; they run when they are named.
-_NAMED = ("side_by_side",)
+_NAMED = ("side_by_side", "devices")
 
 
 def main(names: list[str]) -> int:

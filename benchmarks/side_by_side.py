@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
 import orjson
@@ -26,13 +27,13 @@ from benchmarks.served import Place, place_of, run_client, running
 from benchmarks.throughput import GOALS, Goal, Progress
 from ghostfleet.api.options import WriteOptions
 from ghostfleet.cluster import Cluster, add_nodes
-from ghostfleet.core.changes import Change
+from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import SECOND, VirtualClock
 from ghostfleet.core.collector import relax_collector, sparing_collector
 from ghostfleet.kube.programs import CONTROLLERS, ETCD, KWOK, SCHEDULER, SERVER, ProgramsMissing, find_programs
 from ghostfleet.stages.nodes import NodeShape
 
-__all__ = ["run"]
+__all__ = ["Taken", "called", "observed", "raised_limits", "run"]
 
 _NODES, _GPUS = 1_000, 8
 #: Enough for each to take seconds at least, and for all together to take minutes at most.
@@ -66,7 +67,7 @@ _DEFAULT_LIMITS, _RAISED_LIMITS = "real control plane, default rate limits", "re
 
 
 @dataclass(frozen=True, slots=True)
-class _Taken:
+class Taken:
     """Seconds that so many objects took."""
 
     count: int
@@ -78,7 +79,7 @@ class _Taken:
         return self.count / self.reached
 
 
-Row = dict[str, _Taken]
+Row = dict[str, Taken]
 
 
 def run() -> None:
@@ -102,39 +103,46 @@ def run() -> None:
 def _rows(*, kwok: bool) -> Iterator[tuple[str, Row]]:
     real = ("--runtime", "kubernetes", *_FLEET)
     yield _DEFAULT_LIMITS, _served(_LIMITED, *real)
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        file.write(_RAISING_KWOK)
-        file.flush()
-        raising = (*_RAISING, f"{KWOK}=--config={file.name}") if kwok else _RAISING
-        arguments = [word for each in raising for word in ("--component-arg", each)]
+    with raised_limits(kwok=kwok) as arguments:
         yield _RAISED_LIMITS, _served(_RAISED, *real, *arguments)
     yield "embedded, served over HTTPS", _served(_EMBEDDED, *_FLEET)
     yield "embedded, in process", _in_process()
 
 
+@contextmanager
+def raised_limits(*, kwok: bool) -> Iterator[list[str]]:
+    """What `ghostfleet up` is told so that the rate limits of a real control plane do not count."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(_RAISING_KWOK)
+        file.flush()
+        raising = (*_RAISING, f"{KWOK}=--config={file.name}") if kwok else _RAISING
+        yield [word for each in raising for word in ("--component-arg", each)]
+
+
 def _served(counts: dict[str, int], *options: str) -> Row:
     with running(*options) as instance:
         place = place_of(instance)
-        return {goal: _observed(place, goal, count) for goal, count in counts.items()}
+        return {goal: observed(place, goal, count) for goal, count in counts.items()}
 
 
-def _observed(place: Place, goal: str, count: int) -> _Taken:
-    return _Taken(count, **run_client(place, "benchmarks.throughput", do="reach", goal=goal, count=count))
+def observed(place: Place, goal: str, count: int) -> Taken:
+    return Taken(count, **run_client(place, "benchmarks.throughput", do="reach", goal=goal, count=count))
 
 
 def _in_process() -> Row:
     command = [sys.executable, "-m", "benchmarks.side_by_side"]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-    return {goal: _Taken(**taken) for goal, taken in orjson.loads(done.stdout).items()}
+    return {goal: Taken(**taken) for goal, taken in orjson.loads(done.stdout).items()}
 
 
-def _called(cluster: Cluster, goal: Goal, name: str, count: int) -> _Taken:
+def called(cluster: Cluster, goal: Goal, name: str, count: int) -> Taken:
     """The same by calls of the API in this process."""
-    resource = cluster.registry.by_key(goal.resource)
     clock = cluster.clock
-    assert resource is not None
     assert isinstance(clock, VirtualClock)
     progress = Progress(goal, count)
+    if goal.before is not None:
+        key, _, needed = goal.before
+        _create(cluster, key, needed)
 
     def notice(change: Change) -> None:
         if change.new is not None:
@@ -144,13 +152,18 @@ def _called(cluster: Cluster, goal: Goal, name: str, count: int) -> _Taken:
     with sparing_collector():
         began = time.perf_counter()
         for number in range(count):
-            body = goal.make(f"{name}-{number}")
-            cluster.api.create(resource, resource.storage, "default", body, WriteOptions())
+            _create(cluster, goal.resource, goal.make(f"{name}-{number}"))
         created = time.perf_counter() - began
         clock.run(clock.now() + _PATIENCE, stop=lambda: progress.settled)
     deaf()
     assert progress.settled, progress
-    return _Taken(count, created, progress.last_came - began)
+    return Taken(count, created, progress.last_came - began)
+
+
+def _create(cluster: Cluster, key: str, obj: Object) -> None:
+    resource = cluster.registry.by_key(key)
+    assert resource is not None
+    cluster.api.create(resource, resource.storage, "default", obj, WriteOptions())
 
 
 def _measure_in_process() -> Row:
@@ -160,7 +173,7 @@ def _measure_in_process() -> Row:
     assert isinstance(clock, VirtualClock)
     clock.run(clock.now() + 2 * SECOND)
     relax_collector()
-    return {name: _called(cluster, goal, name, _EMBEDDED[name]) for name, goal in GOALS.items()}
+    return {name: called(cluster, GOALS[name], name, count) for name, count in _EMBEDDED.items()}
 
 
 def _table(rows: dict[str, Row]) -> str:

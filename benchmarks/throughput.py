@@ -1,10 +1,10 @@
 """Throughput seen from outside: objects are created as fast as the server takes them, a watch tells how far they are.
 
-A *goal* says which objects are created and how far each must get: pods until they are bound, Jobs until they are
-complete. The time is that from the first creation to the event that shows the last object there; creating is part of
-it, for nobody can wait for what is not created. A goal is *settled* when nothing more will happen to its objects, so
-that the next can be measured undisturbed. As a program this is the outside client: it reads its task from stdin, as
-`benchmarks.client` does, on whose connections it works.
+A *goal* says which objects are created and how far each must get: pods until they are bound, with claims for devices or
+without, Jobs until they are complete. The time is that from the first creation to the event that shows the last object
+there; creating is part of it, for nobody can wait for what is not created. A goal is *settled* when nothing more will
+happen to its objects, so that the next can be measured undisturbed. As a program this is the outside client: it reads
+its task from stdin, as `benchmarks.client` does, on whose connections it works.
 """
 
 from __future__ import annotations
@@ -46,10 +46,29 @@ class Goal:
     make: Callable[[str], Object]
     reached: Callable[[Object], bool]
     settled: Callable[[Object], bool]
+    #: What must be there before: the resource, where it is, and the object.
+    before: tuple[str, str, Object] | None = None
 
 
 def _pod(name: str) -> Object:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": _SPEC}
+
+
+def _pod_with_claim(name: str) -> Object:
+    main = {"name": "main", "image": "registry.example/train:1", "resources": {"claims": [{"name": "gpu"}]}}
+    spec = {"containers": [main], "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpus"}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+
+
+def _template() -> Object:
+    """A claim for one device of the driver profile `example`."""
+    requests = [{"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com"}}]
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "gpus"},
+        "spec": {"spec": {"devices": {"requests": requests}}},
+    }
 
 
 def _job(name: str) -> Object:
@@ -71,6 +90,18 @@ def _is_complete(job: Object) -> bool:
 
 GOALS = {
     "pods": Goal("pods", "/api/v1/namespaces/default/pods", _pod, _is_bound, _is_running),
+    "claims": Goal(
+        "pods",
+        "/api/v1/namespaces/default/pods",
+        _pod_with_claim,
+        _is_bound,
+        _is_running,
+        (
+            "resourceclaimtemplates.resource.k8s.io",
+            "/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates",
+            _template(),
+        ),
+    ),
     "jobs": Goal("jobs.batch", "/apis/batch/v1/namespaces/default/jobs", _job, _is_complete, _is_complete),
 }
 
@@ -161,6 +192,9 @@ class Observer(Client):
         """Seconds until all objects are created, and until all have got there."""
         goal, count = GOALS[self.task["goal"]], self.task["count"]
         progress = Progress(goal, count)
+        if goal.before is not None:
+            _, path, needed = goal.before
+            await self.send_all([self.request("POST", path, orjson.dumps(needed))], 1)
         watching = asyncio.Event()
         following = asyncio.create_task(self._follow(goal.path, progress, watching))
         await asyncio.wait((following, asyncio.create_task(watching.wait())), return_when=asyncio.FIRST_COMPLETED)

@@ -35,6 +35,7 @@ GROUP_VERSIONS = {
     "rbac.authorization.k8s.io/v1",
     "resource.k8s.io/v1",
     "resource.k8s.io/v1beta2",
+    "resource.k8s.io/v1beta1",
     "scheduling.k8s.io/v1",
     "storage.k8s.io/v1",
 }
@@ -282,10 +283,10 @@ def test_reviews_can_only_be_created_and_namespaces_not_deleted_in_bulk():
     assert set(namespaces.subresources) == {"finalize", "status"}
 
 
-def test_claims_are_served_in_two_versions_and_stored_in_one():
+def test_claims_are_served_in_three_versions_and_stored_in_one():
     claims = REGISTRY.by_key("resourceclaims.resource.k8s.io")
     assert claims is not None
-    assert list(claims.versions) == ["v1", "v1beta2"]
+    assert list(claims.versions) == ["v1", "v1beta2", "v1beta1"]
     assert claims.storage_version == "v1"
     assert claims.versions["v1"].schema is not claims.versions["v1beta2"].schema
 

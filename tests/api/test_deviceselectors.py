@@ -1,4 +1,4 @@
-"""Device selectors. The file of facts holds what k8s.io/dynamic-resource-allocation 0.36.3 says of each expression."""
+"""Device selectors. The file of facts holds what k8s.io/dynamic-resource-allocation says of each expression."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghostfleet.api.deviceselectors import DeviceSelector, DeviceView, SelectorError, compile_selector
+from ghostfleet.api.deviceselectors import (
+    DeviceSelector,
+    DeviceView,
+    SelectorError,
+    compile_selector,
+    is_too_complex,
+    selector_cost,
+)
 from ghostfleet.core.errors import ApiError
 from ghostfleet.languages.cel.checked import CompileError
 
-_FACTS = [json.loads(line) for line in (Path(__file__).parent / "deviceselectors.jsonl").read_text().splitlines()]
-_ATTRIBUTES = {
-    "str": {"string": "abc"},
-    "int": {"int": 2},
-    "bool": {"bool": True},
-    "ver": {"version": "1.2.3"},
-    "dra.example.com/x": {"string": "y"},
-}
-_DEVICE = {"name": "d", "attributes": _ATTRIBUTES, "capacity": {"mem": {"value": "2Gi"}, "cores": {"value": "8"}}}
-_WITH_LIST = {**_DEVICE, "attributes": {**_ATTRIBUTES, "list": {"strings": ["a", "b"]}}}
+_LINES = (Path(__file__).parent / "deviceselectors.jsonl").read_text().splitlines()
+_HEAD, *_FACTS = (json.loads(line) for line in _LINES)
+_DEVICE, _WITH_LIST = _HEAD["device"], _HEAD["listed"]
 
 
 def _judged(expression, device, lists=False):
     try:
-        compile_selector(expression, lists=lists)
+        cost = selector_cost(compile_selector(expression, lists=lists))
     except CompileError as error:
         return {"compile": str(error)}
     try:
-        return {"matches": DeviceSelector(expression, lists=lists).matches(DeviceView("driver-a", device, lists=lists))}
+        matches = DeviceSelector(expression, lists=lists).matches(DeviceView(_HEAD["driver"], device, lists=lists))
+        return {"matches": matches, "cost": cost}
     except SelectorError as error:
-        return {"runtime": str(error).removeprefix("CEL runtime error: ")}
+        return {"runtime": str(error).removeprefix("CEL runtime error: "), "cost": cost}
 
 
 @pytest.mark.parametrize("fact", _FACTS, ids=lambda fact: fact["expression"][:60])
@@ -53,6 +54,12 @@ def test_an_attribute_of_no_known_type_is_an_error_for_every_selector():
         SelectorError, match="attribute odd: parse semantic version: No Major.Minor.Patch elements found"
     ):
         DeviceSelector("true").matches(DeviceView("driver-a", device))
+
+
+def test_a_selector_that_may_cost_too_much_is_refused_before_it_is_used():
+    nested = "device.attributes.all(d, device.attributes.all(e, device.attributes.all(f, {})))"
+    assert not is_too_complex(nested.format("d == e || e == f"))
+    assert is_too_complex(nested.format("device.attributes.all(g, true)"))
 
 
 def test_lists_are_unsupported_while_their_gate_is_off():

@@ -4,6 +4,7 @@ A file has one JSON document a line. A case of *one node* has `features` (the ga
 `slices`, `claims`, what is allocated already (`allocatedDevices`, `allocatedSharedDeviceIDs`, `allocatedCapacity`) and
 what is `expected` of each make of the allocator; one of *several nodes* has `nodes`, what is `expected` for each, and
 where that is `deterministic`: elsewhere only whether the claims are allocated has to agree. Share IDs are random, "any".
+A line with `recorded` says who gave the answers.
 """
 
 from __future__ import annotations
@@ -44,8 +45,7 @@ def read(path: Path) -> Iterator[tuple[str, Object]]:
     """The cases of a file, by name."""
     with path.open() as lines:
         for place, line in enumerate(lines, 1):
-            if line.strip():
-                case = json.loads(line)
+            if line.strip() and "recorded" not in (case := json.loads(line)):
                 yield str(case.get("id") or f"{path.name}:{place}"), case
 
 

@@ -118,6 +118,11 @@ def test_a_port_that_is_taken_is_said_before_anything_is_announced(ghostfleet):
         (["kubeconfig", "-x"], "No such option"),
         (["fly"], "No such command"),
         (["up", "--commands", "obeyed"], "--commands obeyed: expected one of ignored, endless, played"),
+        (["up", "--kai-policy", "none"], "--kai-policy none: expected kai or prefer-consolidation"),
+        (["up", "--scheduler", "nothing"], "scheduler 'nothing': expected kai or path.py:Class"),
+        (["up", "-d", "--scheduler", "nothing"], "scheduler 'nothing': expected kai or path.py:Class"),
+        (["up", "--recreate-bare-pods"], "--recreate-bare-pods is for KAI; add --scheduler kai"),
+        (["stress", "--scheduler", "kai", "--kai-profile", "v9"], "--kai-profile v9: expected v0.13 or latest"),
     ],
 )
 def test_wrong_usage_is_told_with_what_would_be_right(ghostfleet, arguments, words):

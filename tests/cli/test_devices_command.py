@@ -39,6 +39,10 @@ class Api:
             if status["phase"] == phase and message in told:
                 return
 
+    def wait_until_gone(self, pod: str) -> None:
+        while any(each["metadata"]["name"] == pod for each in self.connection.items("/api/v1/namespaces/default/pods")):
+            pass
+
 
 @pytest.fixture
 def api(ghostfleet: Any) -> Iterator[Api]:
@@ -84,6 +88,12 @@ def test_devices_come_with_nodes_are_held_tainted_and_fail(api, here):
     assert [each["node"] for each in json.loads(here("devices", "-o", "json"))] == ["kwok-node-0"] * 2
     here("nodes", "remove", "kwok-node-1", "-q")
     assert len(api.connection.items("/apis/resource.k8s.io/v1/resourceslices")) == 1
+    here("nodes", "taint-device", "kwok-node-0", "gpu-1", "--rule", "--taint", "broken:NoExecute", "-q")
+    api.wait_until_gone("a")
+    states = {each["device"]: each["state"] for each in json.loads(here("devices", "-o", "json"))}
+    assert states == {"gpu-0": "held", "gpu-1": "tainted"}
+    here("nodes", "taint-device", "kwok-node-0", "gpu-1", "--rule", "--remove", "-q")
+    assert not api.connection.items("/apis/resource.k8s.io/v1beta2/devicetaintrules")
 
 
 def test_wrong_devices_and_profiles_exit_2(ghostfleet, here):
@@ -95,6 +105,6 @@ def test_wrong_devices_and_profiles_exit_2(ghostfleet, here):
         "nodes", "fail-device", "kwok-node-0", "gpu-9", code=2
     )
     assert "no ResourceSlice is for a node x" in here("nodes", "fail-device", "x", "gpu0", code=2)
-    assert "only NoSchedule is played" in here(
-        "nodes", "taint-device", "kwok-node-0", "gpu0", "--taint", "a:NoExecute", code=2
+    assert "devices know the effects NoSchedule and NoExecute only" in here(
+        "nodes", "taint-device", "kwok-node-0", "gpu0", "--taint", "a:PreferNoSchedule", code=2
     )

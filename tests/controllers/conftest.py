@@ -44,6 +44,8 @@ _KINDS = {
     "leases.coordination.k8s.io": ("coordination.k8s.io/v1", "Lease"),
     "resourceclaims.resource.k8s.io": ("resource.k8s.io/v1", "ResourceClaim"),
     "resourceclaimtemplates.resource.k8s.io": ("resource.k8s.io/v1", "ResourceClaimTemplate"),
+    "resourceslices.resource.k8s.io": ("resource.k8s.io/v1", "ResourceSlice"),
+    "devicetaintrules.resource.k8s.io": ("resource.k8s.io/v1beta2", "DeviceTaintRule"),
 }
 _CLUSTER_WIDE = {
     "nodes",
@@ -51,6 +53,8 @@ _CLUSTER_WIDE = {
     "persistentvolumes",
     "storageclasses.storage.k8s.io",
     "priorityclasses.scheduling.k8s.io",
+    "resourceslices.resource.k8s.io",
+    "devicetaintrules.resource.k8s.io",
 }
 _REGISTRY = load_registry()
 

@@ -17,6 +17,7 @@ _WRITES = {"create", "add", "update", "replace", "set_status", "patch_status", "
 _FOLDER = Path(ghostfleet.controllers.__file__).parent
 #: Who writes without waiting, and why.
 _FREE = {
+    "BarePods": "stands in for the user who submits a lost pod again",
     "DefinitionController": "part of the API server",
     "EventExpiry": "etcd's leases",
     "EventRecorder": "has a line of its own before the client",

@@ -84,6 +84,45 @@ def test_requests_made_together_take_their_turns_at_once():
     assert done == [("many", 0.0), ("many", 1.0), ("many", 2.0), ("one", 3.0)]
 
 
+def test_a_request_takes_its_time_and_meanwhile_others_work():
+    done = Done()
+
+    def sync(key):
+        for _ in range(2):
+            yield done.timed(key)
+
+    workers = Workers(done.store, sync, count=2, client=Client(requests={"create": (SECOND,)}))
+    for key in "abc":
+        workers.add(key)
+    done.clock.run()
+    assert done == [("a", 1.0), ("b", 1.0), ("a", 2.0), ("b", 2.0), ("c", 3.0), ("c", 4.0)]
+
+
+def test_a_request_takes_its_time_after_its_turn_has_come():
+    done = Done()
+
+    def sync(key):
+        yield [done.timed(key)] * 2
+
+    client = Client(TokenBucket(1, 1), {"create": (SECOND // 2,)})
+    Workers(done.store, sync, client=client).add("a")
+    done.clock.run()
+    assert done == [("a", 0.5), ("a", 1.5)]
+
+
+def test_what_happens_is_worked_on_when_the_informer_tells_of_it():
+    done = Done()
+
+    def sync(key):
+        yield done.timed(key)
+
+    workers = Workers(done.store, sync, client=Client(informer=(SECOND,)))
+    workers.add("now")
+    workers.add_after("later", 3 * SECOND)
+    done.clock.run()
+    assert done == [("now", 1.0), ("later", 3.0)]
+
+
 def test_a_sync_gets_what_its_requests_answer_limited_or_not():
     for client in (None, Client(TokenBucket(1, 1))):
         done, answers = Done(), []

@@ -114,3 +114,11 @@ def test_the_profile_has_what_was_recorded():
         assert figure.origin == "measured"
         assert RECORDED["recorded"]["kube-apiserver"] in figure.source
         assert RECORDED["recorded"]["date"] in figure.source
+
+
+def test_a_figure_that_cannot_be_read_is_named_with_its_profile():
+    wrong = load_profile("kubernetes").replaced(request__create="p50 4", scheduler__cycle_cost="1ms at some")
+    with pytest.raises(ValueError, match=r"profile 'kubernetes', figure request\.create: .*missing unit"):
+        wrong.api_client("kube-scheduler")
+    with pytest.raises(ValueError, match=r"figure scheduler\.cycle-cost: '1ms at some': expected"):
+        wrong.curve("scheduler.cycle-cost")

@@ -11,7 +11,7 @@ from ghostfleet.dispatchers.mcad import dispatcher_names, load_dispatcher_profil
 from ghostfleet.dispatchers.mcad.costs import Costs
 from ghostfleet.dispatchers.mcad.queue import ActiveQueue, EventQueue, Gate, Seen
 from ghostfleet.dispatchers.mcad.threads import HELD, Thread, Ticker
-from ghostfleet.dispatchers.mcad.waiting import Lines
+from ghostfleet.dispatchers.mcad.waiting import WaitingLines
 
 SEEN = Seen({}, "1")
 
@@ -118,7 +118,7 @@ def test_the_last_version_lists_the_pods_of_each_node_one_after_the_other():
 
 
 def test_lines_serve_by_priority_and_arrival_and_skip_what_is_blocked():
-    lines = Lines()
+    lines = WaitingLines()
     for name, signature, priority in (("a", 1, 0), ("b", 2, 0), ("c", 1, 0), ("d", 3, 5)):
         lines.add(key(name), (signature,), priority)
     served = []
@@ -137,7 +137,7 @@ def test_lines_serve_by_priority_and_arrival_and_skip_what_is_blocked():
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 2), st.booleans()), max_size=40))
 def test_everyone_who_waits_is_served_once(steps):
-    lines, waiting = Lines(), {}
+    lines, waiting = WaitingLines(), {}
     for name, signature, joins in steps:
         if joins and key(name) not in lines:
             lines.add(key(name), (signature,), signature)

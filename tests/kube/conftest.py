@@ -37,6 +37,8 @@ _PLACES = {
     "deployments": "/apis/apps/v1/deployments",
     "leases": "/apis/coordination.k8s.io/v1/leases",
     "events": "/api/v1/events",
+    "resourceclaims": "/apis/resource.k8s.io/v1/resourceclaims",
+    "resourceclaimtemplates": "/apis/resource.k8s.io/v1/resourceclaimtemplates",
 }
 
 
@@ -94,14 +96,14 @@ def _is_of_system(obj: dict[str, Any]) -> bool:
 
 
 @contextmanager
-def served(directory: Path, *without: str, nodes: int = 0, tls: bool = False) -> Iterator[Desk]:
+def served(directory: Path, *without: str, nodes: int = 0, tls: bool = False, dra: str = "") -> Iterator[Desk]:
     """Our own cluster on a socket, without some of its parts; real programs need TLS to send their token."""
     from ghostfleet.cluster import add_nodes
     from ghostfleet.stages.nodes import NodeShape
 
     clock = WallClock()
     cluster = Cluster(clock, ClusterConfig(without=frozenset(without)))
-    add_nodes(cluster, NodeShape(count=nodes, gpus=8, fake_taint=False))
+    add_nodes(cluster, NodeShape(count=nodes, gpus=8, dra=dra, fake_taint=False))
     files = make_certificates(directory, ["127.0.0.1"], clock.now()) if tls else None
     pair = (files.certificate, files.key) if files is not None else None
     server = HttpServer(App(cluster.api, Authenticator(TOKEN)), clock=clock, tls=pair)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ghostfleet.drive import nodes as fleet_nodes
+from ghostfleet.drive.devices import driver_of
 from ghostfleet.stages.catalogue import stage_definition
+from ghostfleet.stages.nodes import NodeShape, fake_nodes
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 STAGES = "/apis/kwok.x-k8s.io/v1alpha1/stages"
@@ -57,6 +59,22 @@ def test_a_job_runs_to_its_end_on_nodes_that_the_agent_plays(desk, playing):
         jobs = desk.until("jobs", lambda seen: seen["hello"].get("status", {}).get("succeeded") == 5)
         assert agent.figures.nodes == 2
     assert jobs["hello"]["status"]["conditions"][-1]["type"] == "Complete"
+
+
+def test_a_pod_with_a_claim_runs_when_it_has_its_devices(desk, playing):
+    shape = NodeShape(count=1, prefix="gpus-", gpus=1, dra="example", fake_taint=False)
+    fleet_nodes.add(desk.connection, fake_nodes(shape), lambda: None, driver_of(shape))
+    request = {"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com"}}
+    template = {"metadata": {"name": "gpus"}, "spec": {"spec": {"devices": {"requests": [request]}}}}
+    desk.create("/apis/resource.k8s.io/v1/resourceclaimtemplates", template)
+    claims = [{"name": "gpu", "resourceClaimTemplateName": "gpus"}]
+    with playing(desk):
+        for name in ("first", "second"):
+            wanted = pod(name)
+            desk.create("pods", {**wanted, "spec": {**wanted["spec"], "resourceClaims": claims}})
+        desk.until("pods", lambda seen: phase(seen, "first") == "Running")
+        desk.delete("pods", "first")
+        desk.until("pods", lambda seen: phase(seen, "second") == "Running")
 
 
 def test_a_pod_that_is_deleted_ends(desk, playing):

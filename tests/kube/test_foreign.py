@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ghostfleet.core.clock import WallClock
-from ghostfleet.kube.processes import Part, Processes
+from ghostfleet.kube.processes import Processes, Program
 from ghostfleet.kube.programs import CONTROLLERS, KWOK, SCHEDULER
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(120), pytest.mark.xdist_group("foreign")]
@@ -43,19 +43,20 @@ def succeeded(name: str, count: int):
 
 @pytest.fixture
 def started(programs, tmp_path):
-    """Starts a real program on a cluster; all end with the test."""
+    """Starts a real program on a cluster; all end with the test, or when they are stopped."""
     processes = Processes(tmp_path / "logs", WallClock())
 
-    def start(program: str, desk) -> None:
-        flags = {"kubeconfig": desk.kubeconfig}
+    def start(program: str, desk, **more) -> None:
+        flags = {"kubeconfig": desk.kubeconfig, **{name.replace("_", "-"): value for name, value in more.items()}}
         if program == KWOK:
             stages = "---\n".join(path.read_text() for path in sorted((tmp_path / "stages").iterdir()))
             (tmp_path / "kwok.yaml").write_text(stages)
             flags |= {"config": tmp_path / "kwok.yaml", "manage-all-nodes": "true", "node-lease-duration-seconds": 40}
         else:
             flags |= {"leader-elect": "false", "secure-port": 0}
-        processes.start(Part(program, [programs[program], *(f"--{flag}={value}" for flag, value in flags.items())]))
+        processes.start(Program(program, [programs[program], *(f"--{flag}={value}" for flag, value in flags.items())]))
 
+    start.stop = processes.stop
     yield start
     processes.check()
     processes.stop()
@@ -142,3 +143,50 @@ def test_all_of_them_work_together_on_our_server(served, started, stages, tmp_pa
         desk.create("deployments", deployment("web", 5))
         desk.until("jobs", succeeded("batch", 8))
         desk.until("deployments", available("web", 5))
+
+
+@pytest.mark.parametrize(
+    ("driver", "class_name", "nodes", "count"),
+    [
+        ("example", "gpu.example.com", 64, 500),
+        # kube-scheduler looks at each part that a card can be cut in, for each pod anew.
+        ("nvidia", "gpu.nvidia.com", 2, 14),
+        ("kwok", "cl2-gpu.kwok.x-k8s.io", 2, 14),
+    ],
+)
+def test_the_real_scheduler_and_controllers_give_out_our_drivers_devices(
+    served, started, tmp_path, driver, class_name, nodes, count
+):
+    """Pods with a claim each, from a template, on nodes with eight devices each."""
+    request = {"name": "gpu", "exactly": {"deviceClassName": class_name}}
+    template = {"metadata": {"name": "gpus"}, "spec": {"spec": {"devices": {"requests": [request]}}}}
+    used = [{"name": "gpu", "resourceClaimTemplateName": "gpus"}]
+    unlimited = {"kube_api_qps": 1000, "kube_api_burst": 1000}
+    with served(tmp_path, "scheduler", "controllers", nodes=nodes, tls=True, dra=driver) as desk:
+        started(CONTROLLERS, desk, **unlimited)
+        started(SCHEDULER, desk, **unlimited)
+        desk.create("resourceclaimtemplates", template)
+        for number in range(count):
+            desk.create("pods", {"metadata": {"name": f"pod-{number}"}, "spec": pod_spec(resourceClaims=used)})
+        pods = desk.until("pods", lambda seen: sum(map(runs, seen.values())) == count)
+        claims = desk.connection.items("/apis/resource.k8s.io/v1/resourceclaims")
+        slices = desk.connection.items("/apis/resource.k8s.io/v1/resourceslices")
+        started.stop()
+    offered = {
+        (each["spec"]["pool"]["name"], device["name"]): each["spec"]["nodeName"]
+        for each in slices
+        for device in each["spec"].get("devices", ())
+    }
+    held = {}
+    for claim in claims:
+        (result,) = claim["status"]["allocation"]["devices"]["results"]
+        (consumer,) = claim["status"]["reservedFor"]
+        device = (result["pool"], result["device"])
+        assert offered[device] == pods[consumer["name"]]["spec"]["nodeName"]
+        held[device] = consumer["name"]
+    assert len(held) == count, "no device is held twice"
+    assert set(held.values()) == {f"pod-{number}" for number in range(count)}
+
+
+def runs(pod: dict) -> bool:
+    return pod.get("status", {}).get("phase") == "Running"

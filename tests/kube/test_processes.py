@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from ghostfleet.core.clock import SECOND, WallClock
-from ghostfleet.kube.processes import Part, PartEnded, Processes
+from ghostfleet.kube.processes import PartEnded, Processes, Program
 
 
 @pytest.fixture
@@ -20,8 +20,8 @@ def processes(tmp_path):
     made.stop()
 
 
-def shell(name: str, script: str) -> Part:
-    return Part(name, ["sh", "-c", script])
+def shell(name: str, script: str) -> Program:
+    return Program(name, ["sh", "-c", script])
 
 
 def test_a_part_that_ends_is_told_with_what_it_said(processes):
@@ -62,9 +62,9 @@ _PARENT = """
 import sys
 from pathlib import Path
 from ghostfleet.core.clock import WallClock
-from ghostfleet.kube.processes import Part, Processes
+from ghostfleet.kube.processes import Processes, Program
 processes = Processes(Path(sys.argv[1]), WallClock())
-processes.start(Part("child", ["sh", "-c", "echo $$; exec cat /dev/stdin < " + sys.argv[2]]))
+processes.start(Program("child", ["sh", "-c", "echo $$; exec cat /dev/stdin < " + sys.argv[2]]))
 processes.wait(lambda: processes.log("child").read_text().endswith("\\n"))
 print(processes.log("child").read_text(), flush=True)
 processes.wait(lambda: False)

@@ -170,6 +170,37 @@ def test_the_agent_plays_the_nodes_of_a_real_cluster(programs, shell, playing, i
     shell("down", "lab")
 
 
+SLICES = "/apis/resource.k8s.io/v1/resourceslices"
+
+
+def test_devices_are_published_and_given_on_a_real_cluster_as_on_ours(programs, shell, playing, is_ready):
+    shell("up", "own", "--nodes", "2", "--gpus", "2", "--dra", "nvidia", "-d", "-q")
+    ours = {each["metadata"]["name"]: each["spec"] for each in shell.desk("own").connection.items(SLICES)}
+    shell("down", "own")
+    named = ("--nodes", "2", "--gpus", "2", "--dra", "nvidia", "--disable", "stages")
+    shell("up", "lab", "--runtime", "kubernetes", *named, "-d", "-q")
+    desk = shell.desk("lab")
+    assert {each["metadata"]["name"]: each["spec"] for each in desk.connection.items(SLICES)} == ours
+    request = {"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com"}}
+    template = {"metadata": {"name": "gpus"}, "spec": {"spec": {"devices": {"requests": [request]}}}}
+    desk.create("/apis/resource.k8s.io/v1/resourceclaimtemplates", template)
+    claims = [{"name": "gpu", "resourceClaimTemplateName": "gpus"}]
+    container = {"name": "c", "image": "i"}
+    with playing(desk, "general"):
+        desk.until("nodes", lambda seen: all(map(is_ready, seen.values())))
+        for name in ("a", "b", "c"):
+            spec = {"containers": [container], "resourceClaims": claims}
+            desk.create("pods", {"metadata": {"name": name}, "spec": spec})
+        old = {**container, "resources": {"limits": {"nvidia.com/gpu": 1}}}
+        desk.create("pods", {"metadata": {"name": "old-way"}, "spec": {"containers": [old]}})
+        running = lambda seen: [pod["status"].get("phase") for pod in seen.values()] == ["Running"] * 4  # noqa: E731
+        pods = desk.until("pods", running)
+    assert "extendedResourceClaimStatus" in pods["old-way"]["status"]
+    shell("nodes", "remove", "kwok-node-0", "--cluster", "lab")
+    desk.until(SLICES, lambda seen: all(each["spec"]["nodeName"] == "kwok-node-1" for each in seen.values()))
+    shell("down", "lab")
+
+
 def test_without_kwok_our_own_engine_plays_the_nodes(programs, shell, tmp_path, is_ready):
     for name in ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"):
         (tmp_path / name).symlink_to(programs[name])

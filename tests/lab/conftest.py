@@ -21,9 +21,9 @@ from ghostfleet.stages.nodes import NodeShape
 class Fleet:
     """A cluster as tools see it, and the store behind it."""
 
-    def __init__(self, nodes: int = 4, gpus: int = 8, **config: Any) -> None:
+    def __init__(self, nodes: int = 4, gpus: int = 8, dra: str = "", **config: Any) -> None:
         self.assembled = Cluster(config=ClusterConfig(**config))
-        add_nodes(self.assembled, NodeShape(count=nodes, gpus=gpus, fake_taint=False))
+        add_nodes(self.assembled, NodeShape(count=nodes, gpus=gpus, dra=dra, fake_taint=False))
         self.clock: Any = self.assembled.clock
         self.clock.settle()
         self.cluster = Embedded(self.assembled)

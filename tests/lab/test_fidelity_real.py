@@ -8,6 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ghostfleet.core.clock import SECOND
+from ghostfleet.drive.embedded import Embedded
+from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.fidelity import (
     Experiment,
@@ -19,10 +22,12 @@ from ghostfleet.lab.fidelity import (
     Records,
     Size,
     experiments,
+    measure,
     worst_first,
 )
 from ghostfleet.lab.fidelity.figures import FIGURES, SCRIPT, figures_of
 from ghostfleet.lab.fidelity.sides import Embedding
+from ghostfleet.lab.fidelity.stalls import probed
 from ghostfleet.lab.fidelity.verdicts import judge
 from ghostfleet.lab.progress import Silent
 
@@ -152,6 +157,20 @@ def test_phases_of_one_request_take_the_time_of_one(tmp_path):
         assert 0.001 < seconds[phase] < 0.02, phase
 
 
+def test_a_figure_that_is_changed_changes_its_phase_by_as_much(tmp_path):
+    slow = tmp_path / "slow.yaml"
+    figure = "request.create-binding: {value: 200ms, origin: chosen, source: a slow server}"
+    slow.write_text(f"basedOn: kubernetes\nfigures:\n  {figure}\n")
+    found = []
+    for profile in ("kubernetes", str(slow)):
+        with Embedding(profile=profile, seed=1).cluster(4, Silent()) as cluster:
+            experiment = Experiment("scale-test", 5, 4)
+            found.append(measure(cluster, experiment, RunDirectory(tmp_path / "out"), Silent(), seed=1).seconds)
+    usual, changed = found
+    assert changed["scheduled.p50"] == pytest.approx(0.2, abs=0.01)
+    assert changed["job.p50"] - usual["job.p50"] == pytest.approx(0.2, abs=0.05)
+
+
 def test_what_is_on_record_is_not_measured_again(tmp_path):
     records = Records(tmp_path)
     records.add(MeasurementRecord(Measurement("stress", 2, 4, {SCRIPT: 1.0}), HERE))
@@ -164,6 +183,46 @@ def test_what_is_on_record_is_not_measured_again(tmp_path):
     (compared,) = comparison.compared
     assert not compared.met
     assert compared.lines[0].real == 1.0
+
+
+@pytest.mark.replaces
+def test_a_real_cluster_that_stands_still_is_measured_again_and_the_best_counts(tmp_path, monkeypatch):
+    stalls = iter([9.0, 4.0, 6.0])
+    made = []
+
+    def measured(cluster, experiment, *_, **__):
+        made.append(experiment)
+        return Measurement(*experiment, {SCRIPT: 1.0}, next(stalls, 0.0))
+
+    monkeypatch.setattr("ghostfleet.lab.fidelity.comparing.measure", measured)
+    records = Records(tmp_path)
+    comparison = RealComparison(tmp_path, records, Silent(), profile="kubernetes", seed=0)
+    experiment = Experiment("stress", 1, 1)
+    comparison.run([experiment], Embedding)
+    assert len(made) == 4
+    assert comparison.compared[0].real.measurement.stalled == 4.0
+    assert records.find(experiment).measurement.stalled == 4.0
+
+
+def test_a_probe_tells_how_long_a_cluster_stood_still():
+    class Busy(Embedded):
+        async def get(self, *place):
+            if self.now() > start + 2 * SECOND:
+                await self.sleep(3 * SECOND)
+            return await super().get(*place)
+
+    with Embedding().cluster(1, Silent()) as cluster:
+
+        async def work(seconds):
+            await cluster.sleep(seconds * SECOND)
+            return "done"
+
+        start = cluster.now()
+        busy = Busy(cluster.cluster)
+        answer, stalled = busy.run(probed(busy, work(1)))
+        assert (answer, stalled < 0.1) == ("done", True)
+        answer, stalled = busy.run(probed(busy, work(4)))
+        assert (answer, stalled) == ("done", pytest.approx(3, abs=0.1))
 
 
 def test_an_experiment_that_breaks_off_keeps_those_before(tmp_path):

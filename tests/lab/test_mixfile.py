@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.yamltext import emit
 from ghostfleet.lab.errors import LabError
-from ghostfleet.lab.mixfile import CLASS_FIELDS, Given, read_mix
+from ghostfleet.lab.mixfile import CLASS_FIELDS, ClassDefaults, read_mix
 
-GIVEN = Given(gpus=3, workers=2, runtime="90s", namespace="runai-p")
+GIVEN = ClassDefaults(gpus=3, workers=2, runtime="90s", namespace="runai-p")
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ classes:
         "line 1: arrivals: 'often': expected a number above 0 a second, minute or hour: 10/s or poisson:10/s",
         "line 2: colour: unknown field; known are arrivals, classes",
         "line 4: classes[0].name: 'Small': a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name', or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
-        "line 5: classes[0].type: unknown workload type 'jobb'; known are training, distributed, interactive, job, deployment, pod, pytorchjob, appwrapper, or give a --template",
+        "line 5: classes[0].type: unknown workload type 'jobb'; known are training, distributed, interactive, job, dra, deployment, pod, pytorchjob, appwrapper, or give a --template",
         "line 6: classes[0].weight: expected a number above 0, up to 1,000,000,000, found -1",
         "line 7: classes[0].gpus: expected a whole number from 0 to 1,000, found 1.5",
         "line 8: classes[0].workers: expected a whole number from 0 to 100,000, found 'two'",

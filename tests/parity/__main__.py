@@ -1,8 +1,8 @@
 """Count how far our cluster does as real Kubernetes does: `python tests/parity [topic ...] [--verbose]`.
 
-Topics are `api`, `scheduler` and `kubectl`; the last needs the kubectl whose output is recorded, on PATH or in the user's
-cache, and is passed over where there is none. Every difference that is not known is printed; the exit code says whether
-there was one.
+Topics are `api`, `scheduler`, `devices` and `kubectl`; the last needs the kubectl whose output is recorded, on PATH or in
+the user's cache, and is passed over where there is none. Every difference that is not known is printed; the exit code
+says whether there was one.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from parity_material.comparison import Comparison
 from parity_material.served import find_kubectl, kubectl_comparison
-from parity_material.verdicts import compare_api, compare_scheduler
+from parity_material.verdicts import compare_api, compare_devices, compare_scheduler
 
-TOPICS = ("api", "scheduler", "kubectl")
+TOPICS = ("api", "scheduler", "devices", "kubectl")
 
 
 def main() -> int:
@@ -50,6 +50,8 @@ def comparisons(topics: list[str] | tuple[str, ...]) -> Iterator[Comparison]:
         yield compare_api()
     if "scheduler" in topics:
         yield compare_scheduler()
+    if "devices" in topics:
+        yield compare_devices()
     if "kubectl" in topics:
         kubectl = find_kubectl()
         if kubectl is None:

@@ -12,7 +12,7 @@ import pytest
 from parity_material.commands import VERSION
 from parity_material.comparison import Comparison
 from parity_material.served import find_kubectl, kubectl_comparison
-from parity_material.verdicts import compare_api, compare_scheduler
+from parity_material.verdicts import compare_api, compare_devices, compare_scheduler
 
 
 def judge(comparison: Comparison, counts: list[str]) -> None:
@@ -32,6 +32,12 @@ def test_the_scheduler_decides_as_the_real_one(counts):
     comparison = compare_scheduler()
     judge(comparison, counts)
     assert comparison.total >= 300
+
+
+def test_pods_get_the_devices_that_the_real_scheduler_gives_them(counts):
+    comparison = compare_devices()
+    judge(comparison, counts)
+    assert comparison.total >= 200
 
 
 @pytest.mark.kubectl

@@ -18,7 +18,7 @@ from ghostfleet.core.clock import SECOND, WallClock
 from ghostfleet.core.manifests import load_documents
 from ghostfleet.drive.access import Access
 from ghostfleet.drive.connection import Connection
-from ghostfleet.kube.processes import Part, Processes
+from ghostfleet.kube.processes import Processes, Program
 from programs.built import free_port
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300), pytest.mark.xdist_group("kueue")]
@@ -81,14 +81,14 @@ class Kueue:
     def start(self) -> None:
         state = {"XDG_STATE_HOME": str(self._home / "state")}
         command = [sys.executable, "-m", "ghostfleet", "up", "kueue", "--nodes", "2", "--gpus", "8"]
-        self.parts.start(Part("cluster", command, state))
+        self.parts.start(Program("cluster", command, state))
         self.until(lambda: b"is ready at" in self.parts.log("cluster").read_bytes())
         config = next((self._home / "state").rglob("kubeconfig"))
         self.connection = Connection(Access(config))
         for path in sorted((self._manager.parent / "crds").glob("*.yaml")):
             self.create(path.read_text(encoding="utf-8"))
         self.create(INSTALLED)
-        self.parts.start(Part("kueue", [self._manager, f"--config={self._settings()}"], {"KUBECONFIG": str(config)}))
+        self.parts.start(Program("kueue", [self._manager, f"--config={self._settings()}"], {"KUBECONFIG": str(config)}))
         # The kubelet would mount the certificates that Kueue makes for its webhooks.
         self.until(lambda: self.get("Secret", CERTIFICATES).get("data"))
         for name, content in self.get("Secret", CERTIFICATES)["data"].items():

@@ -15,7 +15,7 @@ from ghostfleet.lab.occupancy import COLUMNS
 from ghostfleet.lab.records import Run, Sample, Submission
 from ghostfleet.report.phases import Measured, measure
 from ghostfleet.report.usage import Usage, recorded_usage
-from ghostfleet.report.workloads import Joined, join
+from ghostfleet.report.workloads import JoinedRun, join
 
 START = 1_800_000_000 * MICRO
 FIELDS = {
@@ -111,7 +111,7 @@ class Runs:
     def usage(self, count: int, gpus: int = 100) -> Usage | None:
         return recorded_usage([self.series(self.queue(count, gpus), gpus)])
 
-    def joined(self, count: int, gpus: int = 100, *, recorded: bool = True, name: str = "j-{:06x}") -> Joined:
+    def joined(self, count: int, gpus: int = 100, *, recorded: bool = True, name: str = "j-{:06x}") -> JoinedRun:
         """A run as the report reads it, without files."""
         lives = self.queue(count, gpus)
         names = [name.format(number) for number in range(count)]

@@ -28,6 +28,7 @@ RESOURCES = {
     "ResourceClaim": "resourceclaims.resource.k8s.io",
     "ResourceSlice": "resourceslices.resource.k8s.io",
     "DeviceClass": "deviceclasses.resource.k8s.io",
+    "DeviceTaintRule": "devicetaintrules.resource.k8s.io",
 }
 CLUSTER_SCOPED = (
     "Node",
@@ -37,6 +38,7 @@ CLUSTER_SCOPED = (
     "PriorityClass",
     "ResourceSlice",
     "DeviceClass",
+    "DeviceTaintRule",
 )
 
 

@@ -13,7 +13,12 @@ from ghostfleet.schedulers.framework.cyclestate import enough_nodes
 from ghostfleet.schedulers.framework.nodetable import NodeTable
 from ghostfleet.schedulers.framework.podinfo import SpecCache, pod_requests
 from ghostfleet.schedulers.kube.plugins.node_resources_balanced_allocation import BalanceScore
-from ghostfleet.schedulers.kube.plugins.node_resources_fit import FitArguments, FitScore, ResourcesFilter, Strategy
+from ghostfleet.schedulers.kube.plugins.node_resources_fit import (
+    FitArguments,
+    FitScore,
+    ResourcesFilter,
+    ScoringStrategy,
+)
 
 GIB = 1024**3
 RESOURCES = ("cpu", "memory", "nvidia.com/gpu")
@@ -77,17 +82,19 @@ amounts = st.fixed_dictionaries(
 )
 strategies = st.sampled_from(
     [
-        Strategy(),
-        Strategy("LeastAllocated", (("cpu", 3), ("nvidia.com/gpu", 5))),
-        Strategy("MostAllocated", (("memory", 1), ("nvidia.com/gpu", 2))),
-        Strategy("RequestedToCapacityRatio", (("cpu", 1), ("memory", 7)), ((0, 0), (40, 90), (100, 30))),
-        Strategy("RequestedToCapacityRatio", (("nvidia.com/gpu", 1), ("cpu", 2)), ((10, 100), (90, 0))),
+        ScoringStrategy(),
+        ScoringStrategy("LeastAllocated", (("cpu", 3), ("nvidia.com/gpu", 5))),
+        ScoringStrategy("MostAllocated", (("memory", 1), ("nvidia.com/gpu", 2))),
+        ScoringStrategy("RequestedToCapacityRatio", (("cpu", 1), ("memory", 7)), ((0, 0), (40, 90), (100, 30))),
+        ScoringStrategy("RequestedToCapacityRatio", (("nvidia.com/gpu", 1), ("cpu", 2)), ((10, 100), (90, 0))),
     ]
 )
 
 
 @given(st.lists(amounts, min_size=1, max_size=8), st.lists(amounts, max_size=20), amounts, strategies)
-def test_one_node_and_many_get_the_same_verdict(nodes: Any, residents: Any, pod: Any, strategy: Strategy) -> None:
+def test_one_node_and_many_get_the_same_verdict(
+    nodes: Any, residents: Any, pod: Any, strategy: ScoringStrategy
+) -> None:
     table, cache = NodeTable(), SpecCache()
     for index, allocatable in enumerate(nodes):
         status = {"allocatable": {**allocatable, "pods": "4"}}

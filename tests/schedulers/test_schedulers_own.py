@@ -230,7 +230,9 @@ def test_a_scheduler_with_a_period_is_called_by_the_clock(lab: Any) -> None:
 
 def test_it_takes_the_place_of_the_default_scheduler_in_tests_of_whole_clusters(lab: Any) -> None:
     own = (f"{EXAMPLE}:GpuBinpack",)
-    (trial,) = run_stress(StressPlan(jobs=(5,), schedulers=own), Silent())
+    (trial,) = run_stress(
+        StressPlan(jobs=(5,), scheduling=ClusterConfig(schedulers=own, replaces_default=True)), Silent()
+    )
     assert trial.jobs == 5
     cluster = Cluster(config=ClusterConfig(without=BARE.without, schedulers=own, replaces_default=True))
     lab.store = cluster.store

@@ -189,6 +189,20 @@ def test_a_cycle_takes_its_time(lab: Any) -> None:
     assert all(lab.node_of(name) for name in names(lab))
 
 
+def test_a_cycle_takes_longer_with_more_nodes_and_a_binding_comes_after_it(lab: Any) -> None:
+    for index in range(3):
+        lab.node(f"n{index}")
+    client = Client(requests={"create binding": (5000,)}, informer=(100,))
+    lab.start(pace=Pace(client, parse_curve("1ms at 1, 2ms at 2")))
+    lab.clock.run()
+    start = lab.clock.now()
+    lab.pod("p")
+    lab.clock.run(until=start + 100 + 3000 + 5000 - 1)
+    assert lab.node_of("p") is None
+    lab.clock.run(until=start + 100 + 3000 + 5000)
+    assert lab.node_of("p") is not None
+
+
 # -- preemption -------------------------------------------------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ from ghostfleet.server import streams
 from ghostfleet.server.negotiation import PLAIN, PROTOBUF, MediaType
 from ghostfleet.server.protoanswers import Messages
 from ghostfleet.server.streams import WatchStreams
-from ghostfleet.server.watching import Lines, WatchStream
+from ghostfleet.server.watching import EventLines, WatchStream
 
 TABLE = MediaType(conversion="Table", version="v1")
 BINARY = MediaType(PROTOBUF)
@@ -79,7 +79,7 @@ class Server:
         return self.store.get("configmaps", "default", name)
 
     def open(self, form: MediaType = PLAIN, *, bookmarks=False, timeout=60.0, messages=None, **watch) -> Connection:
-        lines = Lines(self.resource, self.version, form, "Metadata", self.clock, messages or Messages())
+        lines = EventLines(self.resource, self.version, form, "Metadata", self.clock, messages or Messages())
         stream = WatchStream(
             self.streams,
             Watch(self.store, "configmaps", **watch),

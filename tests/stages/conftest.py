@@ -16,6 +16,7 @@ from ghostfleet.controllers.bootstrap import bootstrap
 from ghostfleet.controllers.definitions import DefinitionController
 from ghostfleet.core.bucket import index_by_node
 from ghostfleet.core.clock import SECOND, VirtualClock
+from ghostfleet.core.latency import Client
 from ghostfleet.core.randomness import Streams
 from ghostfleet.core.store import Store
 from ghostfleet.stages.catalogue import StageSet
@@ -43,7 +44,9 @@ class Teller:
 class World:
     """A cluster with a fleet."""
 
-    def __init__(self, stages: Any = "fast", seed: int | str = 0, **settings: Any) -> None:
+    def __init__(
+        self, stages: Any = "fast", seed: int | str = 0, client: Client | None = None, **settings: Any
+    ) -> None:
         self.clock = VirtualClock()
         streams = Streams(seed)
         registry = load_registry()
@@ -59,7 +62,7 @@ class World:
         if isinstance(stages, list) and isinstance(stages[0], dict):
             stages = StageSet(tuple(parse_stage(each) for each in stages))
         settings.setdefault("heartbeats", False)
-        self.fleet = Fleet(self.api, streams, stages, StageSettings(**settings), self.teller)
+        self.fleet = Fleet(self.api, streams, stages, StageSettings(**settings), self.teller, client)
         self.log: list[tuple[float, str, str]] = []
         self.store.listen("pods", self._note)
 

@@ -144,7 +144,7 @@ def test_a_later_stage_of_the_same_name_replaces_an_earlier_one(stage_file, make
 
 @pytest.mark.parametrize("source", ["fastest", "fast+nothing"])
 def test_a_source_that_is_not_there_is_an_error_that_names_the_sets(source):
-    with pytest.raises(StageError, match="chaos, fast, general"):
+    with pytest.raises(StageError, match="chaos, clusterloader, fast, general"):
         load_stages(source)
 
 

@@ -7,6 +7,9 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ghostfleet.core.clock import SECOND
+from ghostfleet.core.latency import Client
+
 SEED_001 = """
 apiVersion: config.kwok.x-k8s.io/v1alpha1
 kind: KwokConfiguration
@@ -310,3 +313,14 @@ def test_a_status_that_the_api_refuses_is_not_written(make_world, make_stage):
     world.run(1)
     assert world.phase() == "Pending"
     assert any("stage 'bad' failed on pods default/pod" in problem for problem in world.fleet.problems)
+
+
+def test_what_the_request_of_a_stage_takes_is_added_to_its_delay(make_world: Any) -> None:
+    world = make_world(client=Client(requests={"patch": (SECOND,), "patch status": (2 * SECOND,)}))
+    world.nodes()
+    world.run(5)
+    world.pod()
+    world.run(1.9)
+    assert world.phase() == "Pending"
+    world.run(0.1)
+    assert world.phase() == "Running"

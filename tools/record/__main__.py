@@ -8,8 +8,9 @@
 
 Every topic that needs a control plane gets one of its own, on free ports of this machine; DIR holds etcd,
 kube-apiserver, kube-controller-manager, kube-scheduler, kwok and kubectl. With --kubeconfig the control plane must be
-empty, without other controllers than those of `controlplane.py`. `facts`, `tables` and `wireforms` need a Go toolchain
-and no control plane.
+empty, without other controllers than those of `controlplane.py`. `facts`, `deviceselectors`, `allocator`, `tables` and
+`wireforms` need a Go toolchain and no control plane; `latency` starts clusters of its own, and wants a machine that has
+nothing else to do.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ class Topic:
     controllers: bool | None = None
     #: programs besides those of the control plane
     programs: bool = False
+    #: controllers besides those of every control plane
+    more: tuple[str, ...] = ()
 
 
 TOPICS = {
@@ -45,14 +48,23 @@ TOPICS = {
     "scheduler": Topic(
         "decisions of kube-scheduler in seeded scenarios, for tests/parity", controllers=True, programs=True
     ),
+    "devices": Topic(
+        "decisions of kube-scheduler in seeded scenarios with DRA devices, for tests/parity",
+        controllers=True,
+        programs=True,
+        more=("resourceclaim-controller",),
+    ),
     "scenarios": Topic("decisions of kube-scheduler in scenarios of one pod", controllers=False, programs=True),
     "stages": Topic("what objects go through with kwok", controllers=False, programs=True),
     "defaults": Topic("new objects as kube-apiserver stores them", controllers=True),
     "validation": Topic("what kube-apiserver says about bad objects", controllers=False),
+    "devicevalidation": Topic("what kube-apiserver says about bad claims, classes and slices", controllers=False),
     "customresources": Topic("what kube-apiserver says about definitions and custom objects", controllers=False),
     "patches": Topic("answers of kube-apiserver to patches", controllers=False),
     "latency": Topic("how long requests take, and the scheduler for a pod", programs=True),
     "facts": Topic("the languages of stages: gojq, text/template with sprig, cel-go, YAML"),
+    "deviceselectors": Topic("what the CEL of device selectors says"),
+    "allocator": Topic("devices that kube-scheduler's allocator finds"),
     "tables": Topic("rows as Kubernetes' printers make them"),
     "wireforms": Topic("protobuf as Kubernetes' packages encode it"),
 }
@@ -95,7 +107,7 @@ def record(name: str, arguments: argparse.Namespace) -> None:
 
     with contextlib.ExitStack() as stack:
         kubeconfig = arguments.kubeconfig or stack.enter_context(
-            control_plane(arguments.bin_dir, controllers=topic.controllers)
+            control_plane(arguments.bin_dir, controllers=topic.controllers, more=topic.more)
         )
         if name == "api":
             recorder(kubeconfig, arguments.only)

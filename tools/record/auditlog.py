@@ -28,13 +28,10 @@ _POLICY = {
 class AuditedRequest(NamedTuple):
     """One request that was answered well; times are seconds of the server's clock."""
 
-    #: Of kube-controller-manager, which of its controllers asked: `job-controller`.
     program: str
-    controller: str
     verb: str
     #: With its subresource: `pods/binding`.
     resource: str
-    name: str
     received: float
     answered: float
 
@@ -53,13 +50,10 @@ def audited_requests(directory: Path) -> Iterator[AuditedRequest]:
             event = json.loads(line)
             place = event.get("objectRef") or {}
             if place and event["responseStatus"]["code"] < 300:
-                program, _, more = event["userAgent"].partition("/")
                 yield AuditedRequest(
-                    program,
-                    more.rpartition("/")[2] if program == "kube-controller-manager" else "",
+                    event["userAgent"].partition("/")[0],
                     event["verb"],
                     "/".join(place[part] for part in ("resource", "subresource") if place.get(part)),
-                    place.get("name", ""),
                     _seconds(event["requestReceivedTimestamp"]),
                     _seconds(event["stageTimestamp"]),
                 )

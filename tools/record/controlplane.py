@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import yaml
@@ -23,15 +23,16 @@ from parity_material.servers import Remote
 
 __all__ = ["control_plane", "program_version", "running"]
 
-_CONTROLLERS = "serviceaccount-controller,garbage-collector-controller,namespace-controller"
+_CONTROLLERS = ("serviceaccount-controller", "garbage-collector-controller", "namespace-controller")
 _WITHOUT = "StorageObjectInUseProtection"
 _VERSIONS = "resource.k8s.io/v1beta2=true"
 _PATIENCE = 60
 
 
 @contextlib.contextmanager
-def control_plane(binaries: Path, *, controllers: bool = True) -> Iterator[Path]:
-    """A running control plane; its kubeconfig. Without `controllers`, pods need no service account either."""
+def control_plane(binaries: Path, *, controllers: bool = True, more: Sequence[str] = ()) -> Iterator[Path]:
+    """A running control plane; its kubeconfig. Without `controllers`, pods need no service account either; `more` are
+    controllers that look after something else."""
     without = _WITHOUT if controllers else f"{_WITHOUT},ServiceAccount"
     with tempfile.TemporaryDirectory(prefix="ghostfleet-record-") as made, contextlib.ExitStack() as stack:
         directory = Path(made)
@@ -82,7 +83,7 @@ def control_plane(binaries: Path, *, controllers: bool = True) -> Iterator[Path]
                     f"--cert-dir={directory / 'manager'}",
                     "--leader-elect=false",
                     f"--service-account-private-key-file={key}",
-                    f"--controllers={_CONTROLLERS}",
+                    f"--controllers={','.join((*_CONTROLLERS, *more))}",
                 )
             )
         yield kubeconfig

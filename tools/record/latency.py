@@ -46,7 +46,7 @@ RECORDED = Path(__file__).parents[2] / "tests" / "core" / "latency.json"
 _NAME = "latency"
 _NODES, _GPUS, _JOBS = 40, 8, 80
 #: Clusters in which the scheduler is timed, by their nodes, and with how many batches of pods each.
-_SIZES, _BATCHES, _PODS = (10, 100, 500, 1000, 2000), 7, 10
+_SIZES, _BATCHES, _PODS = (10, 100, 250, 500, 1000, 2000), 7, 10
 #: So many requests of each verb are made by our own client.
 _REQUESTS = 80
 _WARM_UP, _PAUSE, _INTERVAL, _PATIENCE = 20.0, 0.1, 1.0, 300.0
@@ -69,7 +69,8 @@ def record(binaries: Path) -> None:
     versions = {name: program_version(binaries / name) for name in ("kube-apiserver", "kube-scheduler", "kwok")}
     recorded = {**versions, "date": datetime.now(UTC).date().isoformat(), "cores": os.cpu_count()}
     found = {"recorded": recorded, **requests, "scheduler": scheduler}
-    RECORDED.write_text(json.dumps(found, indent=1) + "\n")
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(value)}" for name, value in found.items())
+    RECORDED.write_text(f"{{{lines}}}\n")
 
 
 # -- requests --------------------------------------------------------------------------------------------------------
@@ -202,6 +203,7 @@ class _Cluster:
 
     def __init__(self, kubeconfig: Path, connection: Connection, ports: Mapping[str, int]) -> None:
         self.api = RealCluster(kubeconfig)
+        self._kubeconfig = kubeconfig
         self._connection = connection
         self._ports = ports
 
@@ -217,6 +219,8 @@ class _Cluster:
         # The controllers take the taints of new nodes away one by one, long after these are ready.
         _until(lambda: not any(node["spec"].get("taints") for node in self._connection.items("/api/v1/nodes")))
         time.sleep(_WARM_UP)
+        # The server closes connections that were silent for so long.
+        self.api = RealCluster(self._kubeconfig)
 
 
 @contextlib.contextmanager

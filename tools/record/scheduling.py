@@ -40,29 +40,29 @@ class Verdicts:
     def prepare(self) -> None:
         self._server.await_account("default")
         for each in priority_classes():
-            self._send("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", each)
+            self.send("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", each)
 
     def record(self, given: Scenario) -> list[Verdict]:
         try:
             for node in given.nodes:
-                self._send("POST", _NODES, node)
+                self.send("POST", _NODES, node)
             # A new node is tainted until somebody says that it is ready.
             for node in given.nodes:
-                self._send(
+                self.send(
                     "PATCH", f"{_NODES}/{node['metadata']['name']}", {"spec": {"taints": node["spec"].get("taints")}}
                 )
             for pod in given.residents:
-                self._send("POST", _PODS, pod)
-                self._start(pod)
+                self.send("POST", _PODS, pod)
+                self.start(pod)
             time.sleep(_MOMENT)
             return self._verdicts(given.arrivals)
         finally:
-            self._send("DELETE", f"{_PODS}?gracePeriodSeconds=0")
-            self._send("DELETE", _NODES)
+            self.send("DELETE", f"{_PODS}?gracePeriodSeconds=0")
+            self.send("DELETE", _NODES)
             self._until_empty()
 
-    def _start(self, pod: dict[str, Any]) -> None:
-        self._send("PATCH", f"{_PODS}/{pod['metadata']['name']}/status", started(pod))
+    def start(self, pod: dict[str, Any]) -> None:
+        self.send("PATCH", f"{_PODS}/{pod['metadata']['name']}/status", started(pod))
 
     def _verdicts(self, arrivals: list[dict[str, Any]]) -> list[Verdict]:
         """One for each pod, until somebody must go: then nothing is as it was."""
@@ -70,40 +70,48 @@ class Verdicts:
         for pod in arrivals:
             verdicts.append(self.of(pod))
             if verdicts[-1]["node"] is None:
-                self._send("DELETE", f"{_PODS}/{pod['metadata']['name']}?gracePeriodSeconds=0")
+                self.send("DELETE", f"{_PODS}/{pod['metadata']['name']}?gracePeriodSeconds=0")
             else:
-                self._start(pod)
+                self.start(pod)
             time.sleep(_MOMENT / 3)
             if verdicts[-1]["nominated"]:
                 break
         return verdicts
 
-    def of(self, pod: dict[str, Any]) -> Verdict:
-        """Create a pod and wait for what is decided."""
+    def of(self, pod: dict[str, Any], *, tried: bool = True) -> Verdict:
+        """Create a pod and wait for what is decided; it may be one that is not even tried."""
         name = pod["metadata"]["name"]
-        self._send("POST", _PODS, pod)
-        seen = self._decided(name)
-        condition = next(each for each in seen["status"]["conditions"] if each["type"] == "PodScheduled")
+        self.send("POST", _PODS, pod)
+        if tried:
+            self._await_decision(name)
+        else:
+            time.sleep(4 * _MOMENT)
+        return self.now(name)
+
+    def now(self, name: str) -> Verdict:
+        """What has become of a pod."""
+        seen = self.send("GET", f"{_PODS}/{name}")
+        conditions = {each["type"]: each for each in seen["status"].get("conditions", ())}
         if seen["status"].get("nominatedNodeName"):
             # Victims are deleted in the background.
             time.sleep(4 * _MOMENT)
-        pods = self._send("GET", _PODS)["items"]
+        pods = self.send("GET", _PODS)["items"]
         verdict: Verdict = {
             "node": seen["spec"].get("nodeName"),
-            "message": condition.get("message"),
+            "message": conditions.get("PodScheduled", {}).get("message"),
             "nominated": seen["status"].get("nominatedNodeName"),
             "victims": sorted(each["metadata"]["name"] for each in pods if "deletionTimestamp" in each["metadata"]),
             "scores": self._scores(name),
         }
         return verdict
 
-    def _decided(self, name: str) -> dict[str, Any]:
-        """The pod, once it is bound or refused."""
+    def _await_decision(self, name: str) -> None:
+        """Wait until a pod is bound or refused."""
         end = time.monotonic() + _PATIENCE
         while time.monotonic() < end:
-            pod = self._send("GET", f"{_PODS}/{name}")
+            pod = self.send("GET", f"{_PODS}/{name}")
             if any(each["type"] == "PodScheduled" for each in pod["status"].get("conditions", ())):
-                return pod
+                return
             time.sleep(0.01)
         raise SystemExit(f"pod {name}: kube-scheduler did not decide within {_PATIENCE:.0f} seconds")
 
@@ -116,11 +124,11 @@ class Verdicts:
 
     def _until_empty(self) -> None:
         for path in (_PODS, _NODES):
-            while self._send("GET", f"{path}?limit=1").get("items"):
+            while self.send("GET", f"{path}?limit=1").get("items"):
                 time.sleep(0.02)
         time.sleep(_MOMENT)
 
-    def _send(self, method: str, path: str, body: Any = None) -> Any:
+    def send(self, method: str, path: str, body: Any = None) -> Any:
         headers = {**_HEADERS, "content-type": "application/merge-patch+json"} if method == "PATCH" else _HEADERS
         reply = self._server.send(method, path, b"" if body is None else orjson.dumps(body), headers)
         if reply.status >= 400 and reply.status != 404:

@@ -32,6 +32,7 @@ SERVED = (
     ("discovery.k8s.io", "v1"),
     ("resource.k8s.io", "v1"),
     ("resource.k8s.io", "v1beta2"),
+    ("resource.k8s.io", "v1beta1"),
     ("flowcontrol.apiserver.k8s.io", "v1"),
 )
 NOT_SERVED = {"componentstatuses"}

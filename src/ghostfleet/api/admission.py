@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from ghostfleet.api.defaults.pods import tolerating_failure
 from ghostfleet.api.kinds import Resource
 from ghostfleet.api.limitranges import apply_limit_ranges, check_claim_limits
+from ghostfleet.api.podclaims import CLAIMS, TEMPLATES
 from ghostfleet.api.quotas import QUOTAS, charge_quotas
 from ghostfleet.api.templatecache import PodTemplates
 from ghostfleet.core.changes import Object
@@ -29,6 +30,8 @@ __all__ = ["Admission", "Validator", "admit_pod", "denied"]
 #: Looks at an object as it was (None: it is new) and as it is to be; answers warnings, or raises `denied`.
 Validator = Callable[[Object | None, Object], Sequence[str]]
 
+#: resource.k8s.io, DRAAdminNamespaceLabelKey
+_ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 _SERVICE_NETWORK = ipaddress.IPv4Network("10.96.0.0/12")
 _NODE_PORTS = (30_000, 32_767)
 #: Classes that every cluster has; names that begin with `system-` are theirs.
@@ -102,7 +105,21 @@ class Admission:
             return self._addressed(obj)
         if key == "persistentvolumeclaims":
             check_claim_limits(self._store, obj)
+        if key in (CLAIMS, TEMPLATES):
+            self._check_admin_access(obj)
         return obj
+
+    def _check_admin_access(self, obj: Object) -> None:
+        """Who may look at devices that others hold is said by a label of the namespace."""
+        spec = obj["spec"].get("spec") or obj["spec"]
+        requests = (spec.get("devices") or {}).get("requests") or ()
+        asking = [place for place, each in enumerate(requests) if (each.get("exactly") or {}).get("adminAccess")]
+        namespace = self._store.find("namespaces", "", obj["metadata"]["namespace"]) if asking else None
+        if namespace is None or (namespace["metadata"].get("labels") or {}).get(_ADMIN_LABEL) == "true":
+            return
+        why = f"admin access to devices requires the `{_ADMIN_LABEL}: true` label on the containing namespace"
+        error = FieldError.forbidden(f"spec.devices.requests[{asking[0]}].adminAccess", why)
+        raise invalid(obj["kind"], "resource.k8s.io", obj["metadata"].get("name", ""), [error])
 
     def charge(self, key: str, obj: Object, *, dry_run: bool = False) -> None:
         """Count a new object against the quotas of its namespace, or refuse it."""

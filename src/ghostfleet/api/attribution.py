@@ -5,7 +5,7 @@ A write through a status endpoint owns nothing of the spec; what more it does no
 
 from __future__ import annotations
 
-from ghostfleet.api.kinds import Resource, Version, from_storage, storage_key
+from ghostfleet.api.kinds import OLD_DEVICES, Resource, Version, from_storage, storage_key
 from ghostfleet.core.changes import Object
 from ghostfleet.core.patch import track_update
 from ghostfleet.core.patch.fieldset import LEAF, FieldSet
@@ -18,6 +18,7 @@ _STATUS_IGNORES: dict[str, FieldSet] = {
     "pods": {"f:spec": LEAF, "f:metadata": {"f:deletionTimestamp": LEAF, "f:ownerReferences": LEAF}},
     "deployments.apps": {"f:spec": LEAF, "f:metadata": {"f:labels": LEAF}},
     "resourceclaims.resource.k8s.io": _ALL_METADATA,
+    "devicetaintrules.resource.k8s.io": _ALL_METADATA,
     "volumeattachments.storage.k8s.io": _ALL_METADATA,
 }
 
@@ -32,14 +33,20 @@ def attributed(
     subresource: str = "",
 ) -> list[Object]:
     """The managedFields of an object after this write by `manager`."""
-    if storage_key(resource) == _EVENTS:
+    schema = resource.storage.schema
+    if resource.api_version(version.name) == OLD_DEVICES:
+        # Fields are owned as the client's version has them.
+        schema = version.schema
+        old = from_storage(resource, version, old) if old is not None else None
+        new = from_storage(resource, version, new)
+    elif storage_key(resource) == _EVENTS:
         # Owned is what a client sees: in its version, and without the times that are only shown as null.
         old = _seen(from_storage(resource, version, old)) if old is not None else None
         new = _seen(from_storage(resource, version, new))
     return track_update(
         old,
         new,
-        resource.storage.schema,
+        schema,
         manager=manager,
         api_version=resource.api_version(version.name),
         # Kubernetes' own handler of scales notes no time.

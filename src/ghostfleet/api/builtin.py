@@ -46,6 +46,9 @@ _EVERYWHERE = frozenset(
 )
 _FORMATS = {"time": "date-time", "microtime": "date-time", "intorstring": "int-or-string"}
 
+#: Since when versions of resource.k8s.io are deprecated, and when they go.
+_DEPRECATED_DEVICES = {"v1beta1": "v1.35+, unavailable in v1.38+", "v1beta2": "v1.36+, unavailable in v1.39+"}
+
 _Facts = Mapping[str, Any]
 
 
@@ -118,8 +121,8 @@ def _deprecation(group: str, version: str, kind: str) -> str:
     """What clients of a version are warned of; "" where it is there to stay."""
     if (group, kind) == ("", "Endpoints"):
         return "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
-    if (group, version) == ("resource.k8s.io", "v1beta2"):
-        return f"{group}/{version} {kind} is deprecated in v1.36+, unavailable in v1.39+"
+    if group == "resource.k8s.io" and version in _DEPRECATED_DEVICES and kind != "DeviceTaintRule":
+        return f"{group}/{version} {kind} is deprecated in {_DEPRECATED_DEVICES[version]}"
     return ""
 
 

@@ -24,8 +24,18 @@ from ghostfleet.languages.cel.checked import (
 )
 from ghostfleet.languages.cel.checked.library.semvers import parse_semver
 from ghostfleet.languages.cel.checked.values import equal, type_name
+from ghostfleet.languages.errors import Unsupported
 
-__all__ = ["DeviceSelector", "DeviceView", "SelectorError", "compile_selector", "device_selector"]
+__all__ = [
+    "DeviceSelector",
+    "DeviceView",
+    "SelectorError",
+    "compile_selector",
+    "device_selector",
+    "is_too_complex",
+    "selector_cost",
+    "selector_problem",
+]
 
 Object = Mapping[str, Any]
 #: what evaluating a selector may cost (resource.k8s.io, CELSelectorExpressionMaxCost)
@@ -128,6 +138,53 @@ def compile_selector(expression: str, *, lists: bool = False) -> Checked:
     if output.kind == "bool" or output.kind == "any" or (lists and output.kind == "dyn"):
         return program
     raise CompileError(f"must evaluate to bool or the unknown type, not {output.declared}")
+
+
+def selector_cost(program: Checked) -> int:
+    """The most that a selector may cost for any device."""
+    return program.estimated_cost(_size_at)
+
+
+#: How large what selectors see may be, by path (resource.k8s.io: DriverNameMaxLength, DeviceMaxDomainLength,
+#: ResourceSliceMaxAttributesAndCapacitiesPerDevice, DeviceMaxIDLength, DeviceAttributeMaxValueLength).
+_DRIVER, _DOMAIN, _ENTRIES, _IDENTIFIER, _VALUE = 63, 63, 32, 32, 64
+
+
+def _size_at(path: tuple[str, ...]) -> int | None:
+    match path:
+        case ("device",):
+            return 0
+        case ("device", "driver"):
+            return _DRIVER
+        case ("device", "allowMultipleAllocations"):
+            return 1
+        case ("device", "attributes" | "capacity") | ("device", "attributes" | "capacity", "@values"):
+            return _ENTRIES
+        case ("device", "attributes" | "capacity", "@keys"):
+            return _DOMAIN
+        case ("device", "attributes" | "capacity", "@values", "@keys"):
+            return _IDENTIFIER
+        case ("device", "capacity", "@values", "@values"):
+            return 0
+        case ("device", "attributes", "@values", _):
+            return _VALUE
+    return None
+
+
+@lru_cache(maxsize=1024)
+def selector_problem(expression: str) -> str:
+    """Why a selector does not compile; "" if it does. The same few come with every claim."""
+    try:
+        compile_selector(expression)
+    except Unsupported as error:
+        return str(error)
+    return ""
+
+
+@lru_cache(maxsize=1024)
+def is_too_complex(expression: str) -> bool:
+    """Whether a selector, which compiles, may cost more than it is allowed to, and is refused for that."""
+    return selector_cost(compile_selector(expression)) > _COST_LIMIT
 
 
 @cache

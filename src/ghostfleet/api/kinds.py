@@ -16,10 +16,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from ghostfleet.api.deviceversions import from_v1, to_v1
 from ghostfleet.core.changes import Object
 from ghostfleet.core.schema import Type
 
-__all__ = ["Column", "Registry", "Resource", "ScalePaths", "Version", "from_storage", "storage_key", "to_storage"]
+__all__ = [
+    "OLD_DEVICES",
+    "Column",
+    "Registry",
+    "Resource",
+    "ScalePaths",
+    "Version",
+    "from_storage",
+    "storage_key",
+    "to_storage",
+]
 #: core/v1 name -> events.k8s.io/v1 name
 _EVENT_FIELDS = {
     "involvedObject": "regarding",
@@ -31,6 +42,8 @@ _EVENT_FIELDS = {
     "reportingComponent": "reportingController",
 }
 _CORE_FIELDS = {new: old for old, new in _EVENT_FIELDS.items()}
+#: The version in which claims and slices of devices are written in another way.
+OLD_DEVICES = "resource.k8s.io/v1beta1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +208,12 @@ def to_storage(resource: Resource, obj: Object) -> Object:
     """An object as it is stored, from any served version."""
     if _is_new_event(resource):
         return {_CORE_FIELDS.get(key, key): value for key, value in obj.items()} | {"apiVersion": "v1"}
-    stored = resource.api_version(resource.storage_version)
-    return obj if obj.get("apiVersion") == stored else {**obj, "apiVersion": stored}
+    stored, given = resource.api_version(resource.storage_version), obj.get("apiVersion")
+    if given == stored:
+        return obj
+    if given == OLD_DEVICES:
+        obj = to_v1(resource.plural, obj)
+    return {**obj, "apiVersion": stored}
 
 
 def from_storage(resource: Resource, version: Version, obj: Object) -> Object:
@@ -204,7 +221,11 @@ def from_storage(resource: Resource, version: Version, obj: Object) -> Object:
     shown = resource.api_version(version.name)
     if _is_new_event(resource):
         return {_EVENT_FIELDS.get(key, key): value for key, value in obj.items()} | {"apiVersion": shown}
-    return obj if obj.get("apiVersion") == shown else {**obj, "apiVersion": shown}
+    if obj.get("apiVersion") == shown:
+        return obj
+    if shown == OLD_DEVICES:
+        obj = from_v1(resource.plural, obj)
+    return {**obj, "apiVersion": shown}
 
 
 def _is_new_event(resource: Resource) -> bool:

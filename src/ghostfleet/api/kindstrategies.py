@@ -98,6 +98,7 @@ _STRATEGIES: dict[str, Strategy] = {
     "resourceclaims.resource.k8s.io": Strategy(status=True, keeps=RESET),
     "resourceslices.resource.k8s.io": _COUNTED,
     "deviceclasses.resource.k8s.io": _COUNTED,
+    "devicetaintrules.resource.k8s.io": Strategy(counts=True, raised_by=_SPEC, status=True, keeps=RESET),
     "certificatesigningrequests.certificates.k8s.io": _STATUS,
     "flowschemas.flowcontrol.apiserver.k8s.io": _FLOW,
     "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": _FLOW,

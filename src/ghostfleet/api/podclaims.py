@@ -1,7 +1,8 @@
 """The claims of pods: which ResourceClaims a pod uses, and whether they are its to use.
 
 A pod names a claim, or a template; the claim made from a template has a name of its own, which the pod's status tells,
-and belongs to the pod. Whoever uses a claim is among its *consumers* (`status.reservedFor`), of which there may be 256.
+and belongs to the pod. So does the claim that the scheduler makes for its extended resources. Whoever uses a claim is
+among its *consumers* (`status.reservedFor`), of which there may be 256.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from ghostfleet.core.store import Store
 __all__ = [
     "CLAIMS",
     "CLASSES",
+    "EXTENDED",
     "FINALIZER",
     "MOST_CONSUMERS",
     "SLICES",
+    "TAINT_RULES",
     "TEMPLATES",
     "ClaimError",
     "allocation_of",
@@ -26,6 +29,8 @@ __all__ = [
     "find_claims",
     "is_made_for",
     "is_reserved_for",
+    "unprotected",
+    "used_claims",
     "uses_claims",
 ]
 
@@ -33,10 +38,13 @@ CLAIMS = "resourceclaims.resource.k8s.io"
 TEMPLATES = "resourceclaimtemplates.resource.k8s.io"
 SLICES = "resourceslices.resource.k8s.io"
 CLASSES = "deviceclasses.resource.k8s.io"
+TAINT_RULES = "devicetaintrules.resource.k8s.io"
 #: Keeps a claim while devices are allocated to it.
 FINALIZER = "resource.kubernetes.io/delete-protection"
 #: resource.k8s.io, ResourceClaimReservedForMaxSize
 MOST_CONSUMERS = 256
+#: The field of a pod's status that tells of the claim for its extended resources.
+EXTENDED = "extendedResourceClaimStatus"
 
 
 class ClaimError(Exception):
@@ -44,7 +52,15 @@ class ClaimError(Exception):
 
 
 def uses_claims(pod: Object) -> bool:
-    return bool(pod["spec"].get("resourceClaims"))
+    return "resourceClaims" in pod["spec"] or EXTENDED in (pod.get("status") or ())
+
+
+def used_claims(pod: Object) -> Iterator[tuple[str, bool]]:
+    """As `claim_names`, and the claim for extended resources."""
+    yield from claim_names(pod)
+    extended = (pod.get("status") or {}).get(EXTENDED)
+    if extended is not None:
+        yield extended["resourceClaimName"], True
 
 
 def claim_names(pod: Object) -> Iterator[tuple[str, bool]]:
@@ -102,6 +118,15 @@ def consumers_of(claim: Object) -> list[Object]:
 def is_reserved_for(claim: Object, pod: Object) -> bool:
     uid = pod["metadata"]["uid"]
     return any(each["uid"] == uid for each in consumers_of(claim))
+
+
+def unprotected(claim: Object) -> Object:
+    """The claim without the finalizer that keeps it."""
+    metadata = dict(claim["metadata"])
+    metadata["finalizers"] = [each for each in metadata.get("finalizers") or () if each != FINALIZER]
+    if not metadata["finalizers"]:
+        del metadata["finalizers"]
+    return {**claim, "metadata": metadata}
 
 
 def consumer(pod: Object) -> Object:

@@ -35,7 +35,7 @@ from ghostfleet.api.defaults.pods import (
     prepare_pod,
     stamp_conditions,
 )
-from ghostfleet.api.defaults.resourceclaims import drop_deallocated_devices, stamp_taints
+from ghostfleet.api.defaults.resourceclaims import drop_deallocated_devices, stamp_rule, stamp_taints
 from ghostfleet.api.kinds import Resource, Version
 from ghostfleet.api.kindstrategies import RESET, Strategy, same, strategy_of
 from ghostfleet.api.validation import normalise, validate_create, validate_update
@@ -88,6 +88,7 @@ _BORN: dict[str, Callable[[Object, str], Object]] = {
     "pods": stamp_conditions,
     "persistentvolumes": lambda volume, now: kinds.volume_since(None, volume, now),
     "resourceslices.resource.k8s.io": stamp_taints,
+    "devicetaintrules.resource.k8s.io": lambda rule, now: stamp_rule(None, rule, now),
 }
 _UPDATED: dict[str, Callable[[Object, Object], Object]] = {
     "services": kinds.changed_service,
@@ -108,6 +109,7 @@ _STAMPED: dict[str, Callable[[Object, Object, str], Object]] = {
     "persistentvolumes": kinds.volume_since,
     "certificatesigningrequests.certificates.k8s.io": kinds.request_since,
     "resourceslices.resource.k8s.io": lambda _, new, now: stamp_taints(new, now),
+    "devicetaintrules.resource.k8s.io": stamp_rule,
 }
 
 

@@ -14,7 +14,7 @@ import typer
 from ghostfleet.cli.output import WRONG_USAGE, fail
 
 if TYPE_CHECKING:
-    from ghostfleet.lab.settings import Given, UserSettings
+    from ghostfleet.lab.settings import GivenValue, UserSettings
 
 __all__ = ["Option", "apply_settings", "options_of", "user_settings"]
 
@@ -84,7 +84,7 @@ def _name(option: Any) -> str:
     return max((each for each in option.opts if each.startswith("--")), key=len, default="").lstrip("-")
 
 
-def _checked(context: typer.Context, parameter: Any, name: str, given: Given) -> Given:
+def _checked(context: typer.Context, parameter: Any, name: str, given: GivenValue) -> GivenValue:
     """A value that the option takes; several are words of one text, or a list."""
     if parameter.multiple and isinstance(given.value, str):
         given = given._replace(value=given.value.split())

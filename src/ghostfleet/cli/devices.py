@@ -25,12 +25,15 @@ def devices(
     """List DRA devices by node: free, held by which claim and pods, tainted, or used up by others."""
     from dataclasses import asdict
 
+    from ghostfleet.drive.devices import taint_rules
     from ghostfleet.lab.devices import device_uses
 
     with connected_plainly(cluster, kubeconfig, context) as connection:
         slices = connection.items("/apis/resource.k8s.io/v1/resourceslices")
         claims = connection.items("/apis/resource.k8s.io/v1/resourceclaims")
-    found = [use for use in device_uses(slices, claims) if (not node or use.node == node) and (not held or use.claims)]
+        rules = taint_rules(connection)
+    uses = device_uses(slices, claims, rules)
+    found = [use for use in uses if (not node or use.node == node) and (not held or use.claims)]
     rows = [asdict(use) for use in found]
     if form is Form.TABLE:
         for row in rows:

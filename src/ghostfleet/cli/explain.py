@@ -11,13 +11,14 @@ from ghostfleet.cli.output import WRONG_USAGE, Form, fail, print_structure
 
 if TYPE_CHECKING:
     from ghostfleet.drive.interface import Cluster
-    from ghostfleet.lab.explain import PodExplanation
+    from ghostfleet.lab.explain import KaiExplanation, PodExplanation
     from ghostfleet.schedulers.dra import RequestCensus
 
 __all__ = ["explain"]
 
 _PODS = ("pod", "pods", "po")
 _WRAPPERS = ("appwrapper", "appwrappers", "aw")
+_QUEUES = ("queue", "queues")
 _SHOWN_NODES = 4
 _SHOWN_REMEDIES = 6
 
@@ -26,7 +27,7 @@ def explain(
     what: Annotated[
         str,
         typer.Argument(
-            help="What to explain: pod/NAME, appwrapper/NAME, or an owner of pods: job/NAME, deployment/NAME ..."
+            help="What to explain: pod/NAME, queue/NAME, appwrapper/NAME, or an owner of pods: job/NAME ..."
         ),
     ],
     namespace: Annotated[str, typer.Option("-n", "--namespace", help="Where it is.")] = "default",
@@ -39,13 +40,15 @@ def explain(
     ] = "",
     form: Annotated[Form, typer.Option("-o", "--output", help="How the answer is printed.")] = Form.TABLE,
 ) -> None:
-    """Say why a pod, an AppWrapper or the pods of an owner wait: the reason, what nodes say, and what would help."""
+    """Say why a pod, an AppWrapper, the pods of an owner or those of a queue wait: the reason, and what would help."""
     kind, _, name = what.partition("/")
     if not kind or not name:
-        fail(f"{what}: expected pod/NAME, job/NAME, deployment/NAME, appwrapper/NAME or any other owner", WRONG_USAGE)
+        fail(f"{what}: expected pod/NAME, job/NAME, queue/NAME, appwrapper/NAME or any other owner", WRONG_USAGE)
     with connected(cluster, kubeconfig, context) as found:
         if kind in _PODS:
             _explain_pod(found, namespace, name, form)
+        elif kind in _QUEUES:
+            _explain_queue(found, name, form)
         elif kind in _WRAPPERS:
             _explain_wrapper(found, namespace, name, dispatcher, form)
         else:
@@ -57,7 +60,18 @@ def _explain_pod(cluster: Cluster, namespace: str, name: str, form: Form) -> Non
 
     why = cluster.run(explain_pod(cluster, namespace, name))
     if form is Form.TABLE:
-        _print_pod(why)
+        _print(why)
+    else:
+        print_structure(why, form)
+
+
+def _explain_queue(cluster: Cluster, name: str, form: Form) -> None:
+    from ghostfleet.cli.explainkai import print_queue
+    from ghostfleet.lab.explain import explain_queue
+
+    why = cluster.run(explain_queue(cluster, name))
+    if form is Form.TABLE:
+        print_queue(why)
     else:
         print_structure(why, form)
 
@@ -73,7 +87,7 @@ def _explain_wrapper(cluster: Cluster, namespace: str, name: str, dispatcher: st
 
 
 def _explain_owner(cluster: Cluster, kind: str, namespace: str, name: str, form: Form) -> None:
-    from ghostfleet.lab.explain import explain_owner
+    from ghostfleet.lab.explain import PodExplanation, explain_owner
 
     why = cluster.run(explain_owner(cluster, kind, namespace, name))
     if form is not Form.TABLE:
@@ -85,11 +99,21 @@ def _explain_owner(cluster: Cluster, kind: str, namespace: str, name: str, form:
     if why.nodes is not None:
         more = f"{why.nodes.count} more node{'s' if why.nodes.count > 1 else ''}"
         typer.echo(f"\nAll of them would fit with {more} like {why.nodes.like} (tried out).")
-    elif why.first is not None:
+    elif isinstance(why.first, PodExplanation):
         typer.echo("\nMore nodes of a shape that is there would not place all of them.")
     if why.first is not None:
         typer.echo("")
-        _print_pod(why.first)
+        _print(why.first)
+
+
+def _print(why: PodExplanation | KaiExplanation) -> None:
+    from ghostfleet.cli.explainkai import print_pod
+    from ghostfleet.lab.explain import KaiExplanation
+
+    if isinstance(why, KaiExplanation):
+        print_pod(why)
+    else:
+        _print_pod(why)
 
 
 def _print_pod(why: PodExplanation) -> None:

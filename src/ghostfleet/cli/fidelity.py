@@ -70,6 +70,7 @@ def fidelity(
     """
     from ghostfleet.cli.bars import shown
     from ghostfleet.lab.fidelity import worst_first
+    from ghostfleet.report.fidelity import fidelity_page
 
     if fitted:
         _print_fitted(mode, iterations, seed, form, quiet)
@@ -104,8 +105,9 @@ def fidelity(
             if not quiet:
                 _print(form, published=compared, lines=lines)
         if docs is not None:
-            fitted_table = _fitted_table(mode, iterations, seed, progress)
-            _write(docs, compared, comparison, fitted_table, f"-n {jobs} --nodes {nodes}")
+            command = f"ghostfleet fidelity --real -n {jobs} --nodes {nodes} --docs {docs}"
+            rows = _fitted(mode, iterations, seed, progress)
+            _write(docs, fidelity_page(compared, comparison.compared, rows, command))
     _end(met, lines)
 
 
@@ -124,12 +126,6 @@ def _fitted(mode: str, iterations: int, seed: int, progress: Progress) -> list[d
 
     modes = mode.split(",") if mode else published_modes()
     return fitted_rows(list(worths(modes, progress, iterations=iterations, seed=seed)))
-
-
-def _fitted_table(mode: str, iterations: int, seed: int, progress: Progress) -> str:
-    from ghostfleet.report.published import fitted_table
-
-    return fitted_table(_fitted(mode, iterations, seed, progress))
 
 
 def _published(mode: str, iterations: int, seed: int, progress: Progress) -> tuple[list[Comparison], bool]:
@@ -180,16 +176,10 @@ def _experiments(text: str, nodes: int) -> list[Experiment]:
     return experiments(sizes)
 
 
-def _write(
-    docs: Path, published: Sequence[Comparison], comparison: RealComparison, fitted_table: str, sizes: str
-) -> None:
-    from ghostfleet.report.fidelity import fidelity_page
-
-    command = f"ghostfleet fidelity --real {sizes} --docs {docs}"
+def _write(docs: Path, page: str) -> None:
     try:
         before = docs.read_text(encoding="utf-8") if docs.exists() else ""
         kept = "".join(before.partition(_BY_HAND)[1:])
-        page = fidelity_page(published, comparison.compared, fitted_table, command)
         docs.write_text(f"{page}\n{kept}" if kept else page, encoding="utf-8")
     except OSError as error:
         fail(f"cannot write {docs}: {error.strerror}", WRONG_USAGE)

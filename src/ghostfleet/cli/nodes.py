@@ -191,15 +191,16 @@ def taint_device(
     node: Annotated[str, typer.Argument(help="Name of the node.")],
     device: Annotated[str, typer.Argument(help="Name of the device; `ghostfleet devices` lists them.")],
     taint: Annotated[
-        str, typer.Option(help="Taint key=value:NoSchedule.")
+        str, typer.Option(help="Taint key=value:NoSchedule, or :NoExecute to evict pods that use it as well.")
     ] = "ghostfleet.dev/unhealthy=true:NoSchedule",
+    rule: Annotated[bool, typer.Option("--rule", help="By a DeviceTaintRule, and not in the slice.")] = False,
     remove: Annotated[bool, typer.Option("--remove", help="Take the taint away again.")] = False,
     cluster: ClusterName = "",
     kubeconfig: Kubeconfig = None,
     context: Context = "",
     quiet: Quiet = False,
 ) -> None:
-    """Taint a DRA device: only claims that tolerate the taint get it; whoever holds it keeps it."""
+    """Taint a DRA device: only claims that tolerate the taint get it, and with NoExecute keep it."""
     from ghostfleet.drive import devices
     from ghostfleet.stages.nodes import parse_taint
 
@@ -207,10 +208,15 @@ def taint_device(
         parsed = parse_taint(taint)
     except ValueError as error:
         fail(f"--taint: {error}", WRONG_USAGE)
-    if parsed["effect"] != "NoSchedule":
-        fail(f"--taint {taint}: only NoSchedule is played, nothing would evict pods", WRONG_USAGE)
+    if parsed["effect"] not in ("NoSchedule", "NoExecute"):
+        fail(f"--taint {taint}: devices know the effects NoSchedule and NoExecute only", WRONG_USAGE)
     with _device_of(cluster, kubeconfig, context) as connection:
-        (devices.untaint if remove else devices.taint)(connection, node, device, parsed)
+        if not rule:
+            (devices.untaint if remove else devices.taint)(connection, node, device, parsed)
+        elif remove:
+            devices.untaint_by_rule(connection, node, device)
+        else:
+            devices.taint_by_rule(connection, node, device, parsed)
     if not quiet:
         typer.echo(f"Device {device} of {node} is {'not tainted any more' if remove else 'tainted'}.")
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["scale_test"]
 
-_MEBIBYTE = 1 << 20
 #: Makes a virtual cluster from its seed.
 Virtual = Callable[[int], "Cluster"]
 
@@ -56,12 +55,10 @@ _virtual_cluster = flag_group(
     "nodes",
     "gpus",
     "gpu_product",
+    "dra",
     "profile",
     "stages",
-    "schedulers",
-    "kai_profile",
-    "kai_policy",
-    "scheduler_config",
+    *options.SCHEDULING,
     "dispatcher",
     nodes=1000,
     gpus=8,
@@ -179,6 +176,8 @@ def _finish(tested: Tested, directory: RunDirectory, *, quiet: bool, json: bool)
 
 
 def _facts(tested: Tested) -> list[str]:
+    from ghostfleet.report.memory import peak_memory
+
     run, seen = tested.run, tested.run.cluster
     modelled, real = tested.modelled / 1e6, tested.real / 1e6
     profile = f", profile {seen['profile']}" if seen.get("profile") else ""
@@ -188,12 +187,5 @@ def _facts(tested: Tested) -> list[str]:
         f"({seen['clock']} time)",
         f"Run       {run.run}: {tested.submitted:,} {run.what}, {tested.finished:,} of them ended",
         f"Modelled  {modelled:,.1f} s of cluster time, from the first submission to the last step",
-        f"Lab       {real:,.1f} s of real time{speed}, {_peak_memory() / _MEBIBYTE:,.0f} MiB at most",
+        f"Lab       {real:,.1f} s of real time{speed}, {peak_memory():,.0f} MiB at most",
     ]
-
-
-def _peak_memory() -> int:
-    import resource
-
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024

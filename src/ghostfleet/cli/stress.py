@@ -7,19 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ghostfleet.cli.completion import modes, profiles, stage_sets
+from ghostfleet.cli.completion import dra_profiles, modes, profiles, stage_sets
 from ghostfleet.cli.connecting import ClusterName, Context, Kubeconfig, connected_or, interrupted, reporting
+from ghostfleet.cli.groups import taking
 from ghostfleet.cli.output import WRONG_USAGE, Form, fail, print_structure
-from ghostfleet.cli.workloads import Schedulers, numbers_of_jobs
+from ghostfleet.cli.workloads import numbers_of_jobs, scheduling
 
 if TYPE_CHECKING:
+    from ghostfleet.cluster.config import ClusterConfig
     from ghostfleet.drive.interface import Cluster
     from ghostfleet.lab.stress import StressPlan, Trial
 
 __all__ = ["stress"]
 
 
+@taking(scheduling=scheduling)
 def stress(
+    *,
     jobs: Annotated[str, typer.Option("-j", "--jobs", help="Numbers of Jobs to try, one after another.")] = (
         "1,10,20,50,75,100"
     ),
@@ -40,8 +44,15 @@ def stress(
     stages: Annotated[
         list[str] | None, typer.Option(autocompletion=stage_sets, help="Other stages than the mode's own.")
     ] = None,
+    dra: Annotated[
+        str,
+        typer.Option(
+            autocompletion=dra_profiles,
+            help="GPUs are DRA devices (nvidia, kwok, example or a file), and each pod has a claim of -g of them.",
+        ),
+    ] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace files that ghostfleet did not write.")] = False,
-    scheduler: Schedulers = None,
+    scheduling: ClusterConfig,
     cluster: ClusterName = "",
     kubeconfig: Kubeconfig = None,
     context: Context = "",
@@ -66,8 +77,11 @@ def stress(
             seed=seed,
             profile=profile,
             stages=tuple(stages or ()),
-            schedulers=tuple(scheduler or ()),
+            scheduling=scheduling,
+            dra=dra,
         )
+        if dra and not gpus:
+            fail("--dra: say how many devices each pod claims, with -g", WRONG_USAGE)
         for name in plan.modes:
             find_mode(name)
     try:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,18 +13,20 @@ import typer
 
 from ghostfleet.cli.groups import flag_group
 from ghostfleet.cli.output import WRONG_USAGE, fail
+from ghostfleet.cluster.config import ClusterConfig
 from ghostfleet.lab.runoptions import RunOptions
 
 if TYPE_CHECKING:
     from ghostfleet.lab.plan import Plan
 
 __all__ = [
+    "SCHEDULING",
     "CreateProject",
     "Force",
     "OutputDir",
     "Quiet",
-    "Schedulers",
     "numbers_of_jobs",
+    "scheduling",
     "workload_plan",
     "workload_type_name",
 ]
@@ -33,13 +36,16 @@ Force = Annotated[bool, typer.Option("--force", help="Replace what an earlier ru
 CreateProject = Annotated[
     bool, typer.Option("--create-project", help="Make the project's namespace where it is missing, on any cluster.")
 ]
-Schedulers = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--scheduler",
-        help="kai, or a scheduler of your own, path.py:Class, in the place of the default one; several times too.",
-    ),
-]
+#: The fields of a cluster's configuration that say how a virtual cluster schedules.
+SCHEDULING = (
+    "schedulers",
+    "kai_profile",
+    "kai_policy",
+    "kai_config",
+    "kai_queue_label",
+    "recreate_bare_pods",
+    "scheduler_config",
+)
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 
@@ -51,6 +57,8 @@ def _plan(**options: Any) -> Plan:
 
 
 workload_plan = flag_group(RunOptions, _plan)
+#: Another scheduler stands in the place of the default one.
+scheduling = flag_group(ClusterConfig, partial(ClusterConfig, replaces_default=True), *SCHEDULING)
 workload_type_name = flag_group(RunOptions, lambda **given: given["type"], "type")
 
 

@@ -35,14 +35,15 @@ from ghostfleet.core.ratelimit import Meters
 from ghostfleet.core.store import Store
 from ghostfleet.stages.catalogue import stage_definition
 from ghostfleet.stages.commands import Commands
+from ghostfleet.stages.draplugins import DraPlugins
 from ghostfleet.stages.fleet import Fleet
 from ghostfleet.stages.nodes import NodeShape, fake_nodes
 from ghostfleet.stages.settings import StageSettings
 
 if TYPE_CHECKING:
+    from ghostfleet.cluster.kai import Kai
     from ghostfleet.dispatchers.mcad import Mcad
     from ghostfleet.schedulers.framework import Runner
-    from ghostfleet.schedulers.kai.conf import SchedulerConfiguration
 
 __all__ = ["Cluster", "add_nodes"]
 
@@ -86,7 +87,11 @@ class Cluster:
         self._operators = self._make_operators()
         if self.fleet is not None and self._workloads is not None and not self._is_laboratory():
             kwok_stand_in(self.store, self.fleet.scaled)
+        if self.fleet is not None:
+            DraPlugins(self.store)
         self._schedulers: tuple[Runner, ...] = ()
+        #: KAI, where it is among the schedulers.
+        self.kai: Kai | None = None
         if isinstance(self.clock, VirtualClock) or config.scheduler_config is not None or config.schedulers:
             self._start_schedulers()
         else:
@@ -158,8 +163,11 @@ class Cluster:
     def _runai(self) -> object:
         from ghostfleet.controllers.runai.part import RunaiPart
 
-        groups = not (self.config.replaces_default and self.config.schedulers[:1] == (KAI,))
-        return RunaiPart(self.store, *self._pod_makers(), self._profile, groups=groups)
+        schedulers, replaced = self.config.schedulers, self.config.replaces_default
+        # Run:ai's scheduler is KAI: where it is, the workloads are its own.
+        is_kais = schedulers[:1] == (KAI,) if replaced else KAI in schedulers
+        name = "kai-scheduler" if is_kais and not replaced else "default-scheduler"
+        return RunaiPart(self.store, *self._pod_makers(), self._profile, scheduler=name, groups=not is_kais)
 
     def _pod_makers(self) -> tuple[PodRoutes, PodCreator]:
         """What controllers that make pods share; without the workload controllers each has its own."""
@@ -191,35 +199,13 @@ class Cluster:
         for index, each in enumerate(self.config.schedulers):
             by_default = replaced and not index
             if each == KAI:
-                self._install_kai(by_default=by_default)
+                from ghostfleet.cluster.kai import Kai
+
+                self.kai = Kai(self.api, self._profile, self.config, by_default=by_default)
             else:
                 own = load_scheduler(each)
                 schedulers.append(OwnScheduler(self.store, self.clock, own, Pace.of(profile), by_default=by_default))
         self._schedulers = tuple(schedulers)
-
-    def _install_kai(self, *, by_default: bool) -> None:
-        """Have KAI with all that belongs to it; by default it takes the pods that name no scheduler, and only these."""
-        from ghostfleet.controllers.kai import install_kinds
-        from ghostfleet.schedulers.kai.conf import POLICIES, PROFILES, SchedulerConfiguration
-
-        profile, policy = self.config.kai_profile, self.config.kai_policy
-        if profile not in PROFILES:
-            raise ValueError(f"KAI profile {profile!r}: expected {' or '.join(PROFILES)}")
-        if policy not in POLICIES:
-            raise ValueError(f"KAI policy {policy!r}: expected {' or '.join(POLICIES)}")
-        name = "default-scheduler" if by_default else "kai-scheduler"
-        install_kinds(self.store)
-        # Its kinds are served first.
-        config = SchedulerConfiguration(scheduler_name=name, profile=PROFILES[profile], policy=policy)
-        self.clock.call_soon(self._start_kai, config)
-
-    def _start_kai(self, config: SchedulerConfiguration) -> None:
-        from ghostfleet.controllers.kai import KaiConfig
-        from ghostfleet.controllers.kai.part import KaiPart
-        from ghostfleet.schedulers.kai.runner import KaiScheduler
-
-        self._kai = KaiPart(self.api, self._profile, KaiConfig(scheduler_name=config.scheduler_name))
-        self._schedulers = (*self._schedulers, KaiScheduler(self.store, self.clock, self._profile, config))
 
     def _dispatcher_profile(self) -> Profile | None:
         if not self.config.dispatcher:

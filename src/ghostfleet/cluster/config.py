@@ -19,6 +19,7 @@ __all__ = ["BARE", "KAI", "PARTS", "ClusterConfig"]
 
 #: Names KAI among schedulers.
 KAI = "kai"
+_QUEUE_LABEL = "kai.scheduler/queue"
 PARTS = ("controllers", "scheduler", "stages", "kubeflow", "runai")
 
 
@@ -76,6 +77,16 @@ class ClusterConfig:
             metavar="kai|prefer-consolidation",
         ),
     ] = "kai"
+    kai_config: Annotated[
+        Path | None, Flag("KAI's own SchedulerConfiguration file: its actions, plugins and their arguments.", file=True)
+    ] = None
+    kai_queue_label: Annotated[
+        str,
+        Flag("The label that says which queue of KAI a pod is in; runai/queue before KAI v0.6.", metavar="LABEL"),
+    ] = _QUEUE_LABEL
+    recreate_bare_pods: Annotated[
+        bool, Flag("Bring pods back that KAI evicted and that have no owner; in a real cluster they are lost.")
+    ] = False
     scheduler_config: Annotated[Path | None, Flag("A KubeSchedulerConfiguration file.", file=True)] = None
     dispatcher: Annotated[
         str,
@@ -103,13 +114,25 @@ class ClusterConfig:
             "profile": self.profile,
             "schedulers": [*(["default-scheduler"] if "scheduler" not in self.without else []), *self.schedulers],
             "schedulerConfiguration": _text_of(config) if config is not None else None,
-            "kai": {"profile": self.kai_profile, "policy": self.kai_policy} if KAI in self.schedulers else None,
+            "kai": self._kai() if KAI in self.schedulers else None,
             "dispatcher": self.dispatcher,
             "stages": [str(each) for each in self.stages] if "stages" not in self.without else [],
             "commands": self.commands,
             "without": sorted(self.without),
         }
         return {name: value for name, value in fields.items() if value}
+
+    def _kai(self) -> dict[str, Any]:
+        is_default = self.replaces_default and self.schedulers[0] == KAI
+        fields = {
+            "schedulerName": "default-scheduler" if is_default else None,
+            "profile": self.kai_profile,
+            "policy": self.kai_policy,
+            "configuration": _text_of(self.kai_config) if self.kai_config is not None else None,
+            "queueLabel": self.kai_queue_label if self.kai_queue_label != _QUEUE_LABEL else None,
+            "recreateBarePods": self.recreate_bare_pods or None,
+        }
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 def _text_of(path: Path) -> dict[str, str]:

@@ -30,6 +30,7 @@ __all__ = [
     "controller_of",
     "delete_pod",
     "deletion_order",
+    "disrupted",
     "is_active",
     "is_available",
     "is_ready",
@@ -77,6 +78,21 @@ def with_condition(conditions: Iterable[Object], condition: Object) -> list[Obje
             return listed
     listed.append(condition)
     return listed
+
+
+def disrupted(pod: Object, now: str, reason: str, message: str) -> Object:
+    """The status of a pod that is going to be evicted."""
+    condition = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "observedGeneration": pod["metadata"].get("generation", 1),
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+        "reason": reason,
+        "message": message,
+    }
+    status: Object = pod["status"]
+    return {**status, "conditions": with_condition(status.get("conditions") or (), condition)}
 
 
 def is_ready(pod: Object) -> bool:

@@ -6,6 +6,7 @@ from ghostfleet.api.verbs import Api
 from ghostfleet.controllers.cronjobs import CronJobController
 from ghostfleet.controllers.daemonsets import DaemonSetController
 from ghostfleet.controllers.deployments import DeploymentController
+from ghostfleet.controllers.devicetaints import DeviceTaintEviction
 from ghostfleet.controllers.disruption import DisruptionController
 from ghostfleet.controllers.endpoints import EndpointsController
 from ghostfleet.controllers.jobs import JobController, JobExpiry
@@ -49,6 +50,7 @@ class Workloads:
             EphemeralVolumeController(store, self.routes, profile),
             StorageProtection(store, profile),
             ResourceClaimController(store, profile),
+            DeviceTaintEviction(store, profile),
             EndpointsController(store, profile),
             PodGarbageCollector(store, profile),
             nodes,

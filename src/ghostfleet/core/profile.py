@@ -10,10 +10,10 @@ which of them held its components up, and draws what is random in them from the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import yaml
 
@@ -24,6 +24,7 @@ from ghostfleet.core.ratelimit import Meter, Meters, TokenBucket
 
 __all__ = ["ORIGINS", "ClientLimit", "Figure", "Profile", "load_profile", "profile_names"]
 
+T = TypeVar("T")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DIRECTORY = Path(__file__).parent / "data" / "profiles"
 #: Figures of how long requests take are called this and the verb, `request.update-status`.
@@ -146,15 +147,21 @@ class Profile:
 
     def distribution(self, name: str) -> Distribution:
         """A figure that is a span of time which is drawn."""
-        return parse_distribution(str(self._figure(name).value))
+        return self._parsed(name, parse_distribution)
 
     def curve(self, name: str) -> Curve:
         """A figure that is a span of time which depends on a size."""
-        return parse_curve(str(self._figure(name).value))
+        return self._parsed(name, parse_curve)
 
     def source(self, name: str) -> str:
         """Where a figure comes from."""
         return self._figure(name).source
+
+    def _parsed(self, name: str, parse: Callable[[str], T]) -> T:
+        try:
+            return parse(str(self._figure(name).value))
+        except ValueError as error:
+            raise ValueError(f"profile {self.name!r}, figure {name}: {error}") from None
 
     def _figure(self, name: str) -> Figure:
         found = self._figures.get(name)

@@ -28,7 +28,7 @@ __all__ = ["Remote"]
 T = TypeVar("T")
 _ABOUT = "/ghostfleet"
 #: What a cluster of ours says about its make, besides what has a place of its own.
-_MADE = ("schedulers", "schedulerConfiguration", "stages", "commands", "without")
+_MADE = ("schedulers", "schedulerConfiguration", "kai", "stages", "commands", "without")
 
 
 class Remote:

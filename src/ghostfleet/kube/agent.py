@@ -1,8 +1,9 @@
 """The agent: the fleet's stage engine and node leases at work on any cluster, by kubeconfig.
 
 The agent plays the nodes that are marked as fake and the pods on them, and leaves all others alone; so a real cluster
-gets fake GPU nodes without KWOK. It reads stages as `Fleet` does, and those that were applied to the cluster. Nothing
-is kept: an agent that is started again goes on from what the cluster shows.
+gets fake GPU nodes without KWOK. Pods with claims run when the cluster shows these allocated. It reads stages as
+`Fleet` does, and those that were applied to the cluster. Nothing is kept: an agent that is started again goes on from
+what the cluster shows.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from ghostfleet.api import customresources
 from ghostfleet.api.builtin import load_registry
+from ghostfleet.api.podclaims import CLAIMS
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.clock import WallClock
@@ -96,7 +98,8 @@ class Agent:
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
                 fleet = self._fleet()
-                for informer in (self._nodes, self._pods, namespaces, self._informer(STAGES)):
+                others = [self._informer(resource) for resource in (STAGES, CLAIMS)]
+                for informer in (self._nodes, self._pods, namespaces, *others):
                     tasks.create_task(informer.run())
                 tasks.create_task(self._sender.run())
                 pump.start()

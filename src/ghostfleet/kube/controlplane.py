@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from ghostfleet.kube.arguments import Arguments, flag_name
-from ghostfleet.kube.processes import Part
+from ghostfleet.kube.processes import Program
 from ghostfleet.kube.programs import CONTROLLERS, ETCD, KWOK, SCHEDULER, SERVER
 from ghostfleet.server.secretfile import write_secret
 from ghostfleet.server.tls import Certificates
@@ -80,7 +80,7 @@ class ControlPlane:
         write_secret(self._accounts, _new_key())
         write_secret(self._tokens, f'{token},admin,admin,"system:masters"\n'.encode())
 
-    def etcd(self) -> Part:
+    def etcd(self) -> Program:
         files, ports = self._certificates, self._ports
         clients, peers = f"https://{_HOST}:{ports.etcd}", f"https://{_HOST}:{ports.etcd_peers}"
         flags: dict[str, Any] = {
@@ -104,7 +104,7 @@ class ControlPlane:
             }
         return self._part(ETCD, flags)
 
-    def server(self) -> Part:
+    def server(self) -> Program:
         files = self._certificates
         return self._part(
             SERVER,
@@ -129,7 +129,7 @@ class ControlPlane:
             },
         )
 
-    def controllers(self) -> Part:
+    def controllers(self) -> Program:
         return self._part(
             CONTROLLERS,
             {
@@ -139,13 +139,13 @@ class ControlPlane:
             },
         )
 
-    def scheduler(self, configuration: Path | None = None) -> Part:
+    def scheduler(self, configuration: Path | None = None) -> Program:
         flags = self._client(self._ports.scheduler)
         if configuration is not None:
             flags["config"] = self._scheduler_configuration(configuration)
         return self._part(SCHEDULER, flags)
 
-    def kwok(self) -> Part:
+    def kwok(self) -> Program:
         """kwok, which takes its stages from the cluster."""
         return self._part(
             KWOK,
@@ -161,11 +161,11 @@ class ControlPlane:
             },
         )
 
-    def agent(self, stages: Iterable[str]) -> Part:
+    def agent(self, stages: Iterable[str]) -> Program:
         """Our own stage engine in the place of kwok."""
         words = [word for stage in stages for word in ("--stages", stage)]
         program = [sys.executable, "-m", "ghostfleet", "agent"]
-        return Part(AGENT, [*program, "--kubeconfig", str(self._kubeconfig), *words])
+        return Program(AGENT, [*program, "--kubeconfig", str(self._kubeconfig), *words])
 
     def _client(self, port: int) -> dict[str, Any]:
         """Flags of a part that works for the API server."""
@@ -179,7 +179,7 @@ class ControlPlane:
             "leader-elect": False,
         }
 
-    def _part(self, name: str, flags: Mapping[str, Any]) -> Part:
+    def _part(self, name: str, flags: Mapping[str, Any]) -> Program:
         given = self._arguments.get(name, ())
         theirs = {flag_name(word) for word in given}
         ours = [
@@ -187,7 +187,7 @@ class ControlPlane:
             for flag, value in flags.items()
             if flag not in theirs
         ]
-        return Part(name, [self._programs[name], *ours, *given])
+        return Program(name, [self._programs[name], *ours, *given])
 
     def _scheduler_configuration(self, given: Path) -> Path:
         """The user's configuration, with the access to this cluster put in: the program then ignores the flags."""

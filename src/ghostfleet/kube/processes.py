@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ghostfleet.core.clock import SECOND, WallClock
 
-__all__ = ["Part", "PartEnded", "Processes"]
+__all__ = ["PartEnded", "Processes", "Program"]
 
 _LOOK_AGAIN = SECOND // 20
 #: How long a part may take to end by itself. Its data are thrown away, so that nothing is lost by haste.
@@ -31,7 +31,7 @@ _TELLING = re.compile(r'^[EF]\d{4} |"level":"(?:fatal|panic|error)"|^panic: |^[E
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Program:
     """One program that is to run."""
 
     name: str
@@ -62,7 +62,7 @@ class Processes:
     def log(self, name: str) -> Path:
         return self._logs / f"{name}.log"
 
-    def start(self, part: Part) -> None:
+    def start(self, part: Program) -> None:
         with self.log(part.name).open("wb") as log:
             self.log(part.name).chmod(0o600)
             self._running[part.name] = subprocess.Popen(

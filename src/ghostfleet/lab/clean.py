@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND
 from ghostfleet.drive.interface import NAMESPACES, PODS, Cluster, Kind, Refused
+from ghostfleet.lab.deviceclaims import CLAIM, CLAIM_TEMPLATE
 from ghostfleet.lab.plan import RUN_LABEL
 from ghostfleet.lab.progress import Progress
 from ghostfleet.lab.types import JOIN_LABELS, KindName, type_names, workload_type
@@ -63,7 +64,7 @@ def _place(obj: Object) -> tuple[str, str]:
 
 async def _kinds(cluster: Cluster, more: Iterable[KindName]) -> list[Kind]:
     """All kinds that a run may have submitted and the cluster serves."""
-    names = dict.fromkeys([*(workload_type(name).workload for name in type_names()), *more])
+    names = dict.fromkeys([*(workload_type(name).workload for name in type_names()), CLAIM, CLAIM_TEMPLATE, *more])
     return [kind for name in names if (kind := await cluster.resolve(*name)) is not None]
 
 

@@ -6,9 +6,10 @@ that tolerate it get it; or *used up*, because what it shares with others (the c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ghostfleet.api.devicetaints import PREVENTING, with_rules
 from ghostfleet.core.changes import Object
 from ghostfleet.core.quantity import parse
 
@@ -34,9 +35,9 @@ class DeviceUse:
     pods: tuple[str, ...]
 
 
-def device_uses(slices: Iterable[Object], claims: Iterable[Object]) -> list[DeviceUse]:
-    """All devices of the newest generation of each pool, by node, driver and pool."""
-    current = _current(list(slices))
+def device_uses(slices: Iterable[Object], claims: Iterable[Object], rules: Sequence[Object] = ()) -> list[DeviceUse]:
+    """All devices of the newest generation of each pool, by node, driver and pool; `rules` are DeviceTaintRules."""
+    current = [with_rules(each, rules) for each in _current(list(slices))]
     held: dict[Identity, list[Object]] = {}
     for claim in claims:
         for result in (((claim.get("status") or {}).get("allocation") or {}).get("devices") or {}).get("results") or ():
@@ -97,7 +98,8 @@ def _use(resource_slice: Object, device: Object, claims: list[Object], left: dic
     elif any(left.get(counter, 0) < used for counter, used in _consumed(resource_slice, device)):
         state = "used up"
     else:
-        state = "tainted" if device.get("taints") else "free"
+        preventing = [each for each in device.get("taints") or () if each.get("effect") in PREVENTING]
+        state = "tainted" if preventing else "free"
     names = [f"{claim['metadata']['namespace']}/{claim['metadata']['name']}" for claim in claims]
     pods = [
         f"{claim['metadata']['namespace']}/{each['name']}"

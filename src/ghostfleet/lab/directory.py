@@ -26,7 +26,8 @@ from ghostfleet.lab.records import Run, Sample, Submission
 
 __all__ = ["Journal", "OwnFiles", "RunDirectory", "Timeline"]
 
-_RESULTS = ("sampled.json", "timeline.jsonl", "gpus.jsonl", "times.csv", "general.png", "detailed.png", "report.html")
+_RECORDED = ("timeline.jsonl", "gpus.jsonl", "queues.jsonl", "devices.jsonl")
+_RESULTS = ("sampled.json", *_RECORDED, "times.csv", "general.png", "detailed.png", "report.html")
 _FILES = ("run.json", "submitted.json", "submitted.journal", *_RESULTS)
 
 
@@ -167,6 +168,26 @@ class RunDirectory:
         """What each recorder saw of the cluster's GPUs, one after the other."""
         return self._lines("gpus.jsonl")
 
+    def add_queues(self, seen: dict[str, Any]) -> None:
+        """Write down what one recorder saw of KAI's queues and of evictions."""
+        lines = OccupancyFile(self.path / "queues.jsonl")
+        lines.add(seen)
+        lines.close()
+
+    def queues(self) -> list[dict[str, Any]]:
+        """What each recorder saw of KAI's queues, one after the other."""
+        return self._lines("queues.jsonl")
+
+    def add_devices(self, series: dict[str, Any]) -> None:
+        """Write down what one recorder saw of the cluster's DRA devices."""
+        lines = OccupancyFile(self.path / "devices.jsonl")
+        lines.add(series)
+        lines.close()
+
+    def devices(self) -> list[dict[str, Any]]:
+        """What each recorder saw of the cluster's DRA devices, one after the other."""
+        return self._lines("devices.jsonl")
+
     # -- files -------------------------------------------------------------------------------------------------------
 
     def _read(self, name: str) -> Any:
@@ -288,7 +309,7 @@ class Timeline(_Added):
 
 
 class OccupancyFile(_Added):
-    """The use of GPUs over time, each line as one recorder saw it."""
+    """What was seen over time of GPUs, queues or devices, each line by one recorder."""
 
     def add(self, series: dict[str, Any]) -> None:
         self._add([series])

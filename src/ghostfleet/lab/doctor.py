@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ghostfleet.drive.interface import NAMESPACES, PODS, Cluster, Kind, Refused
+from ghostfleet.lab.deviceclaims import CLAIM_TEMPLATE
 from ghostfleet.lab.survey import Survey, survey
 from ghostfleet.lab.types import KindName, WorkloadType, type_names, workload_type
 
@@ -128,7 +129,8 @@ async def _storage(cluster: Cluster) -> Finding:
 
 
 async def _kinds_lacking(cluster: Cluster, kind: WorkloadType) -> list[str]:
-    return [f"{each.kind} ({each.api_version})" for each in kind.kinds() if await cluster.resolve(*each) is None]
+    kinds = [*kind.kinds(), *([CLAIM_TEMPLATE] if kind.claims_devices else ())]
+    return [f"{each.kind} ({each.api_version})" for each in kinds if await cluster.resolve(*each) is None]
 
 
 async def _rights_lacking(cluster: Cluster, kind: WorkloadType, project: str) -> list[str]:

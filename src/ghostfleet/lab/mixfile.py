@@ -27,7 +27,7 @@ from ghostfleet.lab.podfields import RUNAI
 from ghostfleet.lab.types import WorkloadType, chosen_type, workload_type
 from ghostfleet.stages.distributions import parse_distribution
 
-__all__ = ["CLASS_FIELDS", "Given", "digest_of", "read_mix"]
+__all__ = ["CLASS_FIELDS", "ClassDefaults", "digest_of", "read_mix"]
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ CLASS_FIELDS = (
 )
 
 
-class Given(NamedTuple):
+class ClassDefaults(NamedTuple):
     """What a class has where it does not say it: the run's own options."""
 
     gpus: int
@@ -71,7 +71,7 @@ def digest_of(path: Path) -> str:
     return hashlib.sha256(_text(path).encode()).hexdigest()[:16]
 
 
-def read_mix(path: Path, given: Given) -> Mix:
+def read_mix(path: Path, given: ClassDefaults) -> Mix:
     """The mix in a file; a LabError that tells all that is wrong with it."""
     text = _text(path)
     try:
@@ -107,7 +107,7 @@ def _text(path: Path) -> str:
 class _Reader:
     """Reads the fields of one file and notes what is wrong."""
 
-    def __init__(self, directory: Path, lines: Lines, given: Given) -> None:
+    def __init__(self, directory: Path, lines: Lines, given: ClassDefaults) -> None:
         #: Each with its line.
         self.problems: list[tuple[int, str]] = []
         self._directory = directory
@@ -188,7 +188,7 @@ class _Reader:
         kind = made.kind
         has, source = kind.template.placeholders, kind.template.source
         for field in ("gpus", "workers"):
-            if field in fields and field not in has:
+            if field in fields and field not in has and not (field == "gpus" and kind.claims_devices):
                 self._note((*path, field), f"has no effect: the {source} has no {{{{{field}}}}}")
         if "duration" in fields and "runtime" not in has and not (kind.ends and kind.pod_specs):
             self._note((*path, "duration"), f"has no effect: the {source} has no {{{{runtime}}}}")

@@ -27,9 +27,10 @@ from ghostfleet.core.durations import parse_duration
 from ghostfleet.core.names import is_dns1123_label
 from ghostfleet.lab.arrivals import parse_rate
 from ghostfleet.lab.claims import with_claim
+from ghostfleet.lab.deviceclaims import MODES, DeviceClaims
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.mix import Mix, Workload, WorkloadClass
-from ghostfleet.lab.mixfile import Given, read_mix
+from ghostfleet.lab.mixfile import ClassDefaults, read_mix
 from ghostfleet.lab.podfields import with_metadata, with_pod_spec
 from ghostfleet.lab.runoptions import RunOptions
 from ghostfleet.lab.templates import Values, compiled, placeholder
@@ -54,7 +55,7 @@ RUN_LABEL = "ghostfleet.dev/run"
 CLASS_LABEL = "ghostfleet.dev/class"
 #: On the workloads of a mix: the workload's number in the run.
 INDEX_ANNOTATION = "ghostfleet.dev/index"
-#: On pods: how long they run. `stages.behaviour` knows it too, but takes long to load.
+#: On pods: how long they run. `stages.lifecycle` knows it too, but takes long to load.
 _DURATION = "ghostfleet.dev/duration"
 #: Before the name of a project in that of its namespace.
 _PROJECT_PREFIX = "runai-"
@@ -93,10 +94,17 @@ def project_of(namespace: str) -> str:
     return namespace.removeprefix(_PROJECT_PREFIX)
 
 
-def _renderer(of: WorkloadClass, run: str, *, pvc: bool, alike: Workload | None = None) -> _Renderer:
+def _renderer(
+    of: WorkloadClass, run: str, claims: DeviceClaims, *, pvc: bool, alike: Workload | None = None
+) -> _Renderer:
     """What makes the objects of a class; where all its workloads are `alike`, they share all but their names."""
-    known = {"run": run, "class": of.name or None}
-    tree = of.kind.template.fixed({**known, **_values(alike)} if alike is not None else known)
+
+    def values(workload: Workload) -> Values:
+        template = None if claims.shared else claims.template_name(run, workload.gpus)
+        return {**_values(workload), "claimTemplate": template}
+
+    known = {"run": run, "class": of.name or None, "claim": placeholder("name") if claims.shared else None}
+    tree = of.kind.template.fixed({**known, **values(alike)} if alike is not None else known)
     tree = _with_class(tree, of) if of.name else tree
     metadata = tree.get("metadata") or {}
     named = {
@@ -109,7 +117,7 @@ def _renderer(of: WorkloadClass, run: str, *, pvc: bool, alike: Workload | None 
 
     def render(workload: Workload, name: str, number: int) -> Object:
         own = {"name": name, "index": number}
-        rendered: Object = made(own if alike is not None else {**own, **_values(workload)})
+        rendered: Object = made(own if alike is not None else {**own, **values(workload)})
         return rendered
 
     return render
@@ -177,6 +185,29 @@ class Plan(RunOptions):
             raise LabError(f"{self.mix} says when workloads arrive: leave out --rate and --delay")
         self.times(workloads)
         self.renderers("00000000")
+        self._check_claims(workloads)
+
+    def _check_claims(self, workloads: Sequence[Workload]) -> None:
+        if self.claim not in MODES:
+            raise LabError(f"--claim {self.claim!r}: expected {' or '.join(MODES)}")
+        claiming = [each for each in workloads if each.of.kind.claims_devices]
+        for flag, given in (("--device-class", self.deviceClass), ("--device-selector", self.deviceSelector)):
+            if given and not claiming:
+                raise LabError(f"{flag}: no workload has claims of devices; those of type dra have")
+        if any(not each.gpus for each in claiming):
+            raise LabError("--num-gpus 0: a claim asks for one device at least")
+        if self.deviceSelector:
+            from ghostfleet.api.deviceselectors import is_too_complex, selector_problem  # it takes long to load
+
+            if problem := selector_problem(self.deviceSelector):
+                raise LabError(f"--device-selector: {problem.splitlines()[0]}")
+            if is_too_complex(self.deviceSelector):
+                raise LabError("--device-selector: too complex, exceeds cost limit")
+
+    @property
+    def claims(self) -> DeviceClaims:
+        """What the claims of its workloads ask for."""
+        return DeviceClaims(self.claim == "shared", self.deviceClass, self.deviceSelector)
 
     @property
     def namespace(self) -> str:
@@ -188,7 +219,9 @@ class Plan(RunOptions):
     def load(self) -> Mix:
         """The mix of the file, or of one class without a name that is as the options say."""
         if self.mix:
-            return read_mix(Path(self.mix), Given(self.gpus, self.workers, self.runtime or _RUNTIME, self.namespace))
+            return read_mix(
+                Path(self.mix), ClassDefaults(self.gpus, self.workers, self.runtime or _RUNTIME, self.namespace)
+            )
         # A template says its type itself; what the record of a run calls it may be no type that is known.
         kind = chosen_type("" if self.template else self.type, self.template)
         runtime = self.runtime or (_RUNTIME if kind.ends else "")
@@ -209,7 +242,7 @@ class Plan(RunOptions):
         """What makes the objects of each class."""
         mix = self.load()
         alike = None if self.mix else mix.workloads(1, self.seed)[0]
-        return {each.name: _renderer(each, run, pvc=self.pvc, alike=alike) for each in mix.classes}
+        return {each.name: _renderer(each, run, self.claims, pvc=self.pvc, alike=alike) for each in mix.classes}
 
     def times(self, workloads: Sequence[Workload]) -> Iterator[int] | None:
         """When workloads are submitted, in microseconds after the start; None where they go in iterations."""

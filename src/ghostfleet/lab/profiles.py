@@ -8,7 +8,7 @@ from ghostfleet.core.profile import Profile, load_profile, profile_names
 from ghostfleet.dispatchers.mcad.profiles import dispatcher_names, load_dispatcher_profile
 from ghostfleet.stages.catalogue import built_in_sets, stage_documents
 
-__all__ = ["NamedProfile", "Row", "figures", "profiles"]
+__all__ = ["FigureRow", "NamedProfile", "figures", "profiles"]
 
 _ORIGIN = "ghostfleet.dev/origin"
 _OWN = "ghostfleet.dev/"
@@ -21,7 +21,7 @@ class NamedProfile(NamedTuple):
     kind: str
 
 
-class Row(NamedTuple):
+class FigureRow(NamedTuple):
     """One figure."""
 
     figure: str
@@ -39,9 +39,9 @@ def profiles() -> list[NamedProfile]:
     ]
 
 
-def figures(name: str) -> list[Row]:
+def figures(name: str) -> list[FigureRow]:
     """The figures of one, or of both where a profile and a stage set have the name; ValueError for an unknown one."""
-    rows: list[Row] = []
+    rows: list[FigureRow] = []
     if name in dispatcher_names():
         rows += _of_profile(load_dispatcher_profile(name))
     elif name in profile_names() or name not in built_in_sets():
@@ -51,14 +51,14 @@ def figures(name: str) -> list[Row]:
     return rows
 
 
-def _of_profile(profile: Profile) -> list[Row]:
+def _of_profile(profile: Profile) -> list[FigureRow]:
     limits = [
-        Row(f"{client} client", f"{limit.qps:g} requests/s, burst {limit.burst}", limit.origin, limit.source)
+        FigureRow(f"{client} client", f"{limit.qps:g} requests/s, burst {limit.burst}", limit.origin, limit.source)
         for client, limit in profile.clients().items()
     ]
     return [
         *limits,
-        *(Row(name, _text(each.value), each.origin, each.source) for name, each in profile.figures().items()),
+        *(FigureRow(name, _text(each.value), each.origin, each.source) for name, each in profile.figures().items()),
     ]
 
 
@@ -66,7 +66,7 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _of_stage(stage: dict[str, Any]) -> list[Row]:
+def _of_stage(stage: dict[str, Any]) -> list[FigureRow]:
     metadata, delay = stage["metadata"], stage["spec"].get("delay") or {}
     annotations = metadata.get("annotations") or {}
     origin, _, source = annotations.get(_ORIGIN, "").partition(": ")
@@ -77,4 +77,4 @@ def _of_stage(stage: dict[str, Any]) -> list[Row]:
     for key, value in annotations.items():
         if key.startswith(_OWN) and key != _ORIGIN:
             found[key.removeprefix(_OWN)] = value
-    return [Row(f"{metadata['name']} {key}", value, origin, source) for key, value in found.items()]
+    return [FigureRow(f"{metadata['name']} {key}", value, origin, source) for key, value in found.items()]

@@ -5,33 +5,21 @@ Fair shares are nowhere in the API: they are worked out here, from the objects o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from ghostfleet.controllers.kai import BIND_REQUESTS, POD_GROUPS, QUEUES
-from ghostfleet.core.changes import Object
-from ghostfleet.core.clock import SECOND, VirtualClock
-from ghostfleet.core.store import Store
 from ghostfleet.drive.interface import Cluster
-from ghostfleet.lab.errors import LabError
-from ghostfleet.schedulers.kai.cache import SchedulerCache
+from ghostfleet.lab.kaistate import KaiState, read_kai
 from ghostfleet.schedulers.kai.cache.queues import queue_problem
 from ghostfleet.schedulers.kai.cluster_info import ClusterInfo
 from ghostfleet.schedulers.kai.conf import PluginOption, SchedulerConfiguration
 from ghostfleet.schedulers.kai.plugins.proportion import ProportionPlugin
 from ghostfleet.schedulers.kai.session import Session
 
-__all__ = ["RESOURCES", "Amounts", "QueueState", "queue_states"]
+__all__ = ["RESOURCES", "Amounts", "QueueState", "queue_states", "states_of"]
 
 #: In KAI's order and units: thousandths of a core, bytes, devices.
 RESOURCES = ("cpu", "memory", "gpu")
-_KINDS = {
-    "nodes": ("v1", "Node"),
-    QUEUES: ("scheduling.run.ai/v2", "Queue"),
-    "priorityclasses.scheduling.k8s.io": ("scheduling.k8s.io/v1", "PriorityClass"),
-    POD_GROUPS: ("scheduling.run.ai/v2alpha2", "PodGroup"),
-    BIND_REQUESTS: ("scheduling.run.ai/v1alpha2", "BindRequest"),
-    "pods": ("v1", "Pod"),
-}
 
 
 @dataclass(frozen=True)
@@ -59,27 +47,22 @@ class QueueState:
     problem: str = ""
 
 
-async def queue_states(cluster: Cluster, scheduler_name: str = "kai-scheduler") -> list[QueueState]:
-    """All queues, each below its parent."""
-    store = Store(VirtualClock(cluster.now()))
-    for resource, (api_version, kind_name) in _KINDS.items():
-        kind = await cluster.resolve(api_version, kind_name)
-        if kind is None:
-            raise LabError(f"the cluster has no {kind_name} ({api_version}): `ghostfleet up --scheduler kai` has KAI")
-        for obj in await cluster.list(kind):
-            _put(store, resource, obj)
-    info = SchedulerCache(store, scheduler_name, lambda: None).info
-    config = SchedulerConfiguration(scheduler_name=scheduler_name, plugins=(PluginOption("proportion"),))
-    books = ProportionPlugin({})
-    Session(info, config, cluster.now() / SECOND, lambda _option: books)
-    return _tree(info, books)
+async def queue_states(cluster: Cluster, node_pool: str = "") -> list[QueueState]:
+    """All queues of a node pool, each below its parent."""
+    return states_of(await read_kai(cluster, node_pool))
 
 
-def _put(store: Store, resource: str, obj: Object) -> None:
-    """Store an object with the time at which it was created."""
-    stored = store.create(resource, obj)
-    created = obj["metadata"].get("creationTimestamp")
-    store.replace(resource, stored, {**stored, "metadata": {**stored["metadata"], "creationTimestamp": created}})
+def states_of(state: KaiState) -> list[QueueState]:
+    """The same of a copy."""
+    books = ProportionPlugin(_arguments(state.config))
+    config = replace(state.config, plugins=(PluginOption("proportion"),))
+    session = Session(state.info, config, state.now, lambda _option: books)
+    session.close()
+    return _tree(state.info, books)
+
+
+def _arguments(config: SchedulerConfiguration) -> Mapping[str, str]:
+    return next((each.arguments for each in config.plugins if each.name == "proportion"), {})
 
 
 def _tree(info: ClusterInfo, books: ProportionPlugin) -> list[QueueState]:

@@ -23,7 +23,7 @@ class RunOptions:
     type: Annotated[
         str,
         Flag(
-            "Workload type: training, distributed, interactive, job, deployment, pod, pytorchjob or appwrapper. "
+            "Workload type: training, distributed, interactive, job, dra, deployment, pod, pytorchjob or appwrapper. "
             "[default: training, or what a --template holds]",
             "--workload-type",
             "-t",
@@ -37,6 +37,22 @@ class RunOptions:
     ] = 8
     workers: Annotated[int, Flag("Number of workers in a distributed workload.", "--num-workers", least=0)] = 1
     gpus: Annotated[int, Flag("Number of GPUs per pod.", "--num-gpus", "-g", least=0)] = 1
+    claim: Annotated[
+        str,
+        Flag("Type dra: `template` gives each pod a claim of its own, `shared` all pods of a workload one.", "--claim"),
+    ] = "template"
+    deviceClass: Annotated[  # the name it has in the file
+        str,
+        Flag(
+            "Type dra: the DeviceClass of the devices. [default: gpu.nvidia.com, or the only one]",
+            "--device-class",
+            metavar="NAME",
+            shows_default=False,
+        ),
+    ] = ""
+    deviceSelector: Annotated[  # the name it has in the file
+        str, Flag("Type dra: a CEL expression that chooses devices of the class.", "--device-selector", metavar="CEL")
+    ] = ""
     delay: Annotated[float, Flag("Seconds of cluster time to sleep between submission iterations.", least=0.0)] = 0.0
     project: Annotated[str, Flag("Project to submit to; its namespace is runai-<project>.")] = "project-0"
     pvc: Annotated[bool, Flag("Add a PVC to the submitted workloads.", "--pvc")] = False

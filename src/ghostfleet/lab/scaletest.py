@@ -15,11 +15,13 @@ from typing import Any
 from ghostfleet.core.clock import SECOND, real_seconds
 from ghostfleet.core.ratelimit import Saturated, saturated_since
 from ghostfleet.drive.interface import Cluster
+from ghostfleet.lab.deviceoccupancy import DeviceOccupancy
 from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.mix import Workload
 from ghostfleet.lab.occupancy import GpuOccupancy
 from ghostfleet.lab.plan import Plan
 from ghostfleet.lab.progress import Progress
+from ghostfleet.lab.queuehistory import QueueHistory
 from ghostfleet.lab.recorder import TimelineRecorder
 from ghostfleet.lab.records import Run
 from ghostfleet.lab.sample import Sampled, sample
@@ -116,20 +118,30 @@ async def follow(cluster: Cluster, directory: RunDirectory, run: Run, progress: 
 async def _recording(
     cluster: Cluster, directory: RunDirectory, run: Run, workloads: Sequence[Workload]
 ) -> AsyncIterator[TimelineRecorder]:
-    """Record the steps of a run's workloads and the use of the cluster's GPUs, and write both down."""
+    """Record the steps of a run's workloads and the use of the cluster's GPUs and queues, and write all down."""
     timeline = directory.timeline()
     recorder = TimelineRecorder(cluster, run.run, workloads, timeline)
-    occupancy = GpuOccupancy(cluster, {each.namespace for each in workloads}, recorder.owns)
+    namespaces = {each.namespace for each in workloads}
+    occupancy, devices = GpuOccupancy(cluster, namespaces, recorder.owns), DeviceOccupancy(cluster, namespaces)
+    queues = QueueHistory(cluster)
     try:
         await recorder.start(claims=run.pvc)
         await occupancy.start()
+        await queues.start()
+        await devices.start()
         yield recorder
     finally:
         recorder.stop()
         timeline.close()
         occupancy.stop()
+        queues.stop()
+        devices.stop()
         if recorder.seen:
             directory.add_occupancy(occupancy.written())
+            if queues.seen:
+                directory.add_queues(queues.written())
+            if devices.seen:
+                directory.add_devices(devices.written())
 
 
 async def _limits(cluster: Cluster, before: Sequence[Saturated] | None) -> list[dict[str, Any]] | None:

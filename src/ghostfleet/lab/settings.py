@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ghostfleet.lab.errors import LabError
 
-__all__ = ["FILE_NAME", "PREFIX", "Given", "UserSettings", "read_settings", "settings_files"]
+__all__ = ["FILE_NAME", "PREFIX", "GivenValue", "UserSettings", "read_settings", "settings_files"]
 
 FILE_NAME = "ghostfleet.toml"
 PREFIX = "GHOSTFLEET_"
@@ -29,7 +29,7 @@ Command = tuple[str, ...]
 Options = Mapping[Command, list[str]]
 
 
-class Given(NamedTuple):
+class GivenValue(NamedTuple):
     """A value that was set, and where."""
 
     value: Any
@@ -40,15 +40,15 @@ class UserSettings:
     """What is set for each command."""
 
     def __init__(self) -> None:
-        self._given: dict[tuple[Command, str], Given] = {}
+        self._given: dict[tuple[Command, str], GivenValue] = {}
 
-    def set(self, command: Command, option: str, given: Given) -> None:
+    def set(self, command: Command, option: str, given: GivenValue) -> None:
         self._given[command, option] = given
 
-    def get(self, command: Command, option: str) -> Given | None:
+    def get(self, command: Command, option: str) -> GivenValue | None:
         return self._given.get((command, option))
 
-    def __iter__(self) -> Iterator[tuple[Command, str, Given]]:
+    def __iter__(self) -> Iterator[tuple[Command, str, GivenValue]]:
         return ((command, option, given) for (command, option), given in self._given.items())
 
 
@@ -70,7 +70,7 @@ def read_settings(files: list[Path], environment: Mapping[str, str], options: Op
             for variable in _variables(command, name):
                 known.add(variable)
                 if environment.get(variable):
-                    settings.set(command, name, Given(environment[variable], variable))
+                    settings.set(command, name, GivenValue(environment[variable], variable))
     _refuse_unknown(environment, known)
     return settings
 
@@ -103,7 +103,7 @@ def _read_file(file: Path, options: Options, settings: UserSettings) -> None:
         if not having:
             raise LabError(f"{file}: unknown setting {key!r}; `ghostfleet config show` lists those that exist")
         for command in having:
-            settings.set(command, option, Given(value, str(file)))
+            settings.set(command, option, GivenValue(value, str(file)))
     for key, value in content.items():
         if isinstance(value, dict):
             _read_table(file, (key.replace("_", "-"),), value, options, settings)
@@ -120,7 +120,7 @@ def _read_table(
         if isinstance(value, dict):
             _read_table(file, (*command, option), value, options, settings)
         elif option in options.get(command, ()):
-            settings.set(command, option, Given(value, str(file)))
+            settings.set(command, option, GivenValue(value, str(file)))
         else:
             known = ", ".join(options.get(command, ())) or "none"
             raise LabError(f"{file}: [{'.'.join(command)}] has no setting {key!r}; known are {known}")

@@ -16,6 +16,7 @@ from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND, real_seconds
 from ghostfleet.core.timestamps import parse_rfc3339, rfc3339_micro
 from ghostfleet.drive.interface import NAMESPACES, Cluster, ConnectionFailed, Kind, Refused
+from ghostfleet.lab.deviceclaims import CLAIM, CLAIM_TEMPLATE, default_class
 from ghostfleet.lab.directory import Journal, RunDirectory
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.mix import Workload
@@ -23,6 +24,7 @@ from ghostfleet.lab.plan import ATTEMPTS, RUN_LABEL, Plan, namer, project_of, ru
 from ghostfleet.lab.progress import Progress, Silent
 from ghostfleet.lab.records import Drawn, Run, Submission
 from ghostfleet.lab.survey import survey
+from ghostfleet.lab.types import KindName
 
 __all__ = ["Submitter", "prepare", "resume"]
 
@@ -109,6 +111,9 @@ class Submitter:
             self._kinds[name] = found
         for namespace in sorted({each.namespace for each in self.workloads}):
             await self._make_namespace(namespace)
+        claiming = [each for each in self.workloads if each.of.kind.claims_devices]
+        if claiming:
+            await self._make_claims_ready({(each.namespace, each.gpus) for each in claiming})
 
     async def _make_namespace(self, namespace: str) -> None:
         cluster, project = self._cluster, project_of(namespace)
@@ -126,6 +131,33 @@ class Submitter:
             await cluster.create(NAMESPACES, {"metadata": {"name": namespace, "labels": labels}})
         except Refused as refusal:
             raise LabError(f"{missing}, and it cannot be created: {refusal}") from refusal
+
+    # -- claims of devices -------------------------------------------------------------------------------------------
+
+    async def _make_claims_ready(self, needed: set[tuple[str, int]]) -> None:
+        """Settle what claims ask for, and make the templates for so many devices in these namespaces."""
+        run, cluster = self.run, self._cluster
+        run.deviceClass = run.deviceClass or await default_class(cluster)
+        if run.claims.shared:
+            return
+        for namespace, devices in sorted(needed):
+            name = run.claims.template_name(run.run, devices)
+            made = run.claims.template(namespace, {RUN_LABEL: run.run}, name, devices)
+            try:
+                await self._create_once(CLAIM_TEMPLATE, made)
+            except Refused as refusal:
+                raise LabError(f"the cluster refused the claim template {name}: {refusal}") from refusal
+
+    async def _create_once(self, kind: KindName, obj: Object) -> None:
+        """Create an object of the run, unless it is there from before."""
+        found = await self._cluster.resolve(*kind)
+        if found is None:
+            raise LabError(f"the cluster does not serve {kind.kind} ({kind.api_version}), which claims of devices need")
+        try:
+            await self._cluster.create(found, obj)
+        except Refused as refusal:
+            if refusal.code != _CONFLICT:
+                raise
 
     # -- at what pace ------------------------------------------------------------------------------------------------
 
@@ -164,6 +196,8 @@ class Submitter:
         cluster, workload = self._cluster, self.workloads[number]
         kind, render = self._kinds[workload.of.name], self._renderers[workload.of.name]
         namespace, drawn = workload.namespace, _drawn(workload) if workload.of.name else None
+        claims = self.run.claims
+        shares = claims.shared and workload.of.kind.claims_devices
         time, name, error = 0, "", ""
 
         def submission(time: int, error: str = "") -> Submission:
@@ -173,6 +207,9 @@ class Submitter:
             name = self._name(number, attempt)
             time = cluster.now()
             try:
+                if shares:
+                    claim = claims.claim(namespace, {RUN_LABEL: self.run.run}, name, workload.gpus)
+                    await self._create_once(CLAIM, claim)
                 await cluster.create(kind, render(workload, name, number))
                 return submission(time)
             except Refused as refusal:

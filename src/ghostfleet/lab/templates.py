@@ -28,6 +28,8 @@ PLACEHOLDERS = {
     "project": "--project",
     "workers": "--num-workers, a number",
     "gpus": "--num-gpus, a number",
+    "claimTemplate": "the ResourceClaimTemplate for --num-gpus devices; nothing with --claim shared",
+    "claim": "with --claim shared, the ResourceClaim of the workload's pods; otherwise nothing",
     "runtime": "--runtime, a duration or distribution; nothing for workloads that stay",
     "seconds": "--runtime in seconds where it is a duration, else `infinity`",
     "run": "the id of the run",

@@ -60,6 +60,8 @@ class WorkloadType:
     ends: bool = True
     #: Paths of its pods' specs, or `runai`: in Run:ai's words; empty where nothing is known.
     pod_specs: str | tuple[str, ...] = ()
+    #: Whether its pods have claims of devices.
+    claims_devices: bool = False
 
     @property
     def workload(self) -> KindName:
@@ -103,7 +105,8 @@ def chosen_type(name: str, template: str) -> WorkloadType:
             return _made(known, _types()[known], own)
         if name:
             raise LabError(f"{template} holds a {own.kind} ({own.api_version}), but type {name} is {found.about}")
-    return WorkloadType(own.kind.lower(), f"{own.kind} of {template}", own, pods_always=1)
+    about = f"{own.kind} of {template}"
+    return WorkloadType(own.kind.lower(), about, own, pods_always=1, claims_devices=_claims_devices(own))
 
 
 @lru_cache(maxsize=1)
@@ -124,7 +127,12 @@ def _made(name: str, data: dict[str, Any], template: ManifestTemplate) -> Worklo
         pods_per_worker=data["pods"].get("perWorker", 0),
         ends=data["ends"],
         pod_specs=pod_specs if isinstance(pod_specs, str) else tuple(pod_specs),
+        claims_devices=_claims_devices(template),
     )
+
+
+def _claims_devices(template: ManifestTemplate) -> bool:
+    return not template.placeholders.isdisjoint(("claim", "claimTemplate"))
 
 
 def _kind(data: dict[str, str] | None) -> KindName | None:

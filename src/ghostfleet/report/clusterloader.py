@@ -5,7 +5,6 @@ The page is that of a scale test, with the pods of the test as its workloads: a 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 from ghostfleet import __version__
@@ -16,13 +15,13 @@ from ghostfleet.clusterloader.timeline import PodTimes
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.drive.interface import ClusterInfo
 from ghostfleet.lab.records import Run, Sample, Submission
+from ghostfleet.report.memory import peak_memory
 from ghostfleet.report.page import report_page
 from ghostfleet.report.phases import measure
 from ghostfleet.report.workloads import join
 
 __all__ = ["test_lines", "test_page"]
 
-_MEBIBYTE = 1 << 20
 _MICRO = 1e6
 _SHOWN_ERRORS = 25
 
@@ -90,7 +89,7 @@ def _speeds(result: TestResult, info: ClusterInfo) -> Iterator[str]:
     if info.clock == "virtual":
         yield f"Modelled  {modelled:,.1f} s of cluster time{profile}"
         faster = f", {modelled / real:,.0f} times as fast" if real else ""
-        yield f"Lab       {real:,.1f} s of real time{faster}, {_peak_memory() / _MEBIBYTE:,.0f} MiB at most"
+        yield f"Lab       {real:,.1f} s of real time{faster}, {peak_memory():,.0f} MiB at most"
     else:
         yield f"Took      {modelled:,.1f} s on {info.address}{profile}"
 
@@ -99,10 +98,10 @@ def _pods(ran: Ran) -> Iterator[str]:
     pods = ran.timeline.pods
     if not pods:
         return
-    ran_ = [pod for pod in pods if pod.running]
+    started = [pod for pod in pods if pod.running]
     bound = latency_metric(pod.bound - pod.created for pod in pods if pod.bound)
-    running = latency_metric(pod.running - pod.created for pod in ran_)
-    yield f"Pods      {len(pods):,} created, {len(ran_):,} ran; {_rate(pods)} pods a second got a node at most"
+    running = latency_metric(pod.running - pod.created for pod in started)
+    yield f"Pods      {len(pods):,} created, {len(started):,} ran; {_rate(pods)} pods a second got a node at most"
     yield f"          created to scheduled  {_seconds(bound)}"
     yield f"          created to running    {_seconds(running)}"
 
@@ -132,10 +131,3 @@ def _problems(result: TestResult) -> Iterator[str]:
         yield "Notes"
     for note in result.notes:
         yield f"  - {note}"
-
-
-def _peak_memory() -> int:
-    import resource
-
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024

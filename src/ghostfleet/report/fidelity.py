@@ -5,7 +5,7 @@ The whole page is made from measurements, so that it can be made again on any ma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ghostfleet.lab.fidelity import (
     LARGEST_ERROR,
@@ -24,6 +24,8 @@ from ghostfleet.lab.fidelity import (
     source,
     worst_first,
 )
+from ghostfleet.lab.fidelity.stalls import LONGEST_STALL
+from ghostfleet.report.published import fitted_table
 
 __all__ = ["fidelity_page", "line_rows", "published_rows", "verdict"]
 
@@ -80,7 +82,10 @@ def verdict(lines: Sequence[Line]) -> str:
 
 
 def fidelity_page(
-    published: Sequence[Comparison], compared: Sequence[Compared], fitted_table: str, command: str
+    published: Sequence[Comparison],
+    compared: Sequence[Compared],
+    fitted: Sequence[Mapping[str, str]],
+    command: str,
 ) -> str:
     """docs/fidelity.md."""
     lines = [line for each in compared for line in each.lines]
@@ -94,7 +99,7 @@ def fidelity_page(
         "kubernetes` prints where each figure comes from.",
         *_against_real(compared, lines),
         *_against_published(published),
-        *_with_and_without(fitted_table),
+        *_with_and_without(fitted),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -110,7 +115,7 @@ def _against_real(compared: Sequence[Compared], lines: Sequence[Line]) -> list[s
         "each second; the *stress test* applies small Jobs one after another, as fast as `kubectl apply` does it, then "
         "polls. On both, pods live by the stage set `stress`: running 10 to 11 seconds after they were created on "
         "their node, done another 10 to 11 seconds later.",
-        _origins([each.real.origin for each in compared]),
+        f"{_origins([each.real.origin for each in compared])} {_stalls(compared)}".rstrip(),
         f"Goals: totals within {TOTAL_ERROR:.0%}; phases within {PHASE_ERROR:.0%} or {PHASE_SECONDS:g} s; the median "
         f"of a phase that is one request (up to {ONE_REQUEST * 1000:g} ms) within {PHASE_ERROR:.0%} or "
         f"{REQUEST_SECONDS * 1000:g} ms. {verdict(lines)} The worst of them, by how much of its goal each uses up:",
@@ -140,6 +145,18 @@ def _origins(origins: Sequence[Origin]) -> str:
         cores = f"{origin.cores} core{'s' if origin.cores != 1 else ''}"
         said.append(f"Measured on {origin.date} on a machine with {cores}: {made}.")
     return " ".join(dict.fromkeys(said))
+
+
+def _stalls(compared: Sequence[Compared]) -> str:
+    """How fair the measurements are."""
+    known = [stalled for each in compared if (stalled := each.real.measurement.stalled) is not None]
+    if not known:
+        return ""
+    which = "these tests" if len(known) == len(compared) else f"{len(known)} of these {len(compared)} tests"
+    told = f"In {which} it was looked whether the control plane stands still: for {max(known):.1f} s at most"
+    if max(known) <= LONGEST_STALL:
+        return f"{told}, which the burst of the Job controller's client makes up for."
+    return f"{told}, which is too long: what waits for a client's rate limit comes later by that."
 
 
 def _table(compared: Sequence[Compared]) -> str:
@@ -196,10 +213,12 @@ def _against_published(published: Sequence[Comparison]) -> list[str]:
     return parts
 
 
-def _with_and_without(fitted_table: str) -> list[str]:
+def _with_and_without(fitted: Sequence[Mapping[str, str]]) -> list[str]:
+    if not fitted:
+        return []
     return [
         "### With and without fitted figures",
         "The errors of these tables as they are, and with each fitted figure left at the value that one would take "
         "without them ([stress tests](stress.md) says more):",
-        fitted_table,
+        fitted_table(fitted),
     ]

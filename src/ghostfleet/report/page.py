@@ -17,9 +17,11 @@ from ghostfleet import __version__
 from ghostfleet.lab.records import Run
 from ghostfleet.report.breakdown import break_down
 from ghostfleet.report.classes import ClassFigures, class_section
+from ghostfleet.report.devices import DeviceFigures, device_section
 from ghostfleet.report.markup import Markup, element, embedded, joined
 from ghostfleet.report.payload import chart_data
 from ghostfleet.report.phases import Measured
+from ghostfleet.report.queues import QueueReport, queue_section
 from ghostfleet.report.sections import (
     breakdown_bars,
     cards,
@@ -38,11 +40,16 @@ __all__ = ["report_page"]
 
 
 def report_page(
-    measured: Measured, run: Run | None, usage: Usage | None = None, classes: Sequence[ClassFigures] = ()
+    measured: Measured,
+    run: Run | None,
+    usage: Usage | None = None,
+    classes: Sequence[ClassFigures] = (),
+    queues: QueueReport | None = None,
+    devices: DeviceFigures | None = None,
 ) -> str:
-    """The text of the file; `classes` are those of a run's mix."""
+    """The text of the file; `classes` are those of a run's mix, `queues` KAI's."""
     over = slices(measured.workloads) if len(measured.workloads) else None
-    data = chart_data(measured, over, usage) if over is not None else None
+    data = chart_data(measured, over, usage, queues, devices) if over is not None else None
     breakdown = break_down(measured)
     library, script = _file("uPlot.iife.min.js"), _file("report.js")
     headline = subtitle(run, measured.counts)
@@ -57,7 +64,9 @@ def report_page(
         why=limit_table(run, usage),
         phases=phase_table(measured.figures),
         classes=class_section(classes),
-        charts=_charts(data is not None, usage),
+        queues=queue_section(queues),
+        devices=device_section(devices),
+        charts=_charts(data is not None, usage, queues, devices),
         slowest=slowest_table(measured),
         problems=problem_table(measured),
         facts=facts(run, measured),
@@ -69,7 +78,7 @@ def report_page(
     )
 
 
-def _charts(any_data: bool, usage: Usage | None) -> Markup:
+def _charts(any_data: bool, usage: Usage | None, queues: QueueReport | None, devices: DeviceFigures | None) -> Markup:
     """The places where the script draws, each with words that say what is to be seen."""
     if not any_data:
         return element("p", "There is nothing to draw yet: the sample holds no workload of this run.")
@@ -84,6 +93,12 @@ def _charts(any_data: bool, usage: Usage | None) -> Markup:
     ]
     if usage is not None:
         places.append(("gpus", "GPUs in use", _about_gpus(usage)))
+    if queues is not None:
+        about = "GPUs that the pods of each queue of KAI's hold; the fair share of a queue can be shown too."
+        places.append(("queues", "Queues", about))
+    if devices is not None:
+        words = "DRA devices that claims hold, of all that slices publish."
+        places.append(("devices", "Devices allocated", words))
     return joined(*(_chart(*each) for each in places))
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ghostfleet.report.devices import DeviceFigures
 from ghostfleet.report.phases import Measured
+from ghostfleet.report.queues import QueueReport
 from ghostfleet.report.series import Slices, drawn_rows, histogram, packed
 from ghostfleet.report.usage import Usage
 
@@ -18,7 +20,13 @@ _COUNTED = ("submitted", "decided", "bound", "running", "finished")
 _LONGEST_NAME = 63
 
 
-def chart_data(measured: Measured, over: Slices, usage: Usage | None) -> dict[str, Any]:
+def chart_data(
+    measured: Measured,
+    over: Slices,
+    usage: Usage | None,
+    queues: QueueReport | None = None,
+    devices: DeviceFigures | None = None,
+) -> dict[str, Any]:
     """Everything the charts need."""
     workloads = measured.workloads
     rows = drawn_rows([measured.delays[phase.key] for phase in measured.phases], len(workloads))
@@ -46,7 +54,13 @@ def chart_data(measured: Measured, over: Slices, usage: Usage | None) -> dict[st
             "counts": {key: over.counted(workloads.at(key)) for key in _COUNTED if workloads.knows(key)},
         },
         "gpus": _gpus(usage, over) if usage is not None else None,
+        "queues": queues.drawn(float(over.start)) if queues is not None else None,
+        "devices": _devices(devices.usage, over) if devices is not None else None,
     }
+
+
+def _devices(usage: Usage, over: Slices) -> dict[str, Any]:
+    return {name: usage.averages(column, over.edges) for name, column in (("allocated", "inUse"), ("there", "there"))}
 
 
 def _gpus(usage: Usage, over: Slices) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ghostfleet.report.moments import CHAIN, PHASES, Phase
-from ghostfleet.report.workloads import Column, Joined, Mask, WorkloadTable
+from ghostfleet.report.workloads import Column, JoinedRun, Mask, WorkloadTable
 
-__all__ = ["Measured", "PhaseFigures", "WorkloadCounts", "figures_of", "measure"]
+__all__ = ["Measured", "PhaseFigures", "WorkloadCounts", "delay_figures", "figures_of", "measure"]
 
 _PERCENTILES = (50, 90, 99)
 
@@ -100,7 +100,9 @@ class Measured:
         return None
 
 
-def measure(joined: Joined, *, skip_errors: bool = True, head: int | None = None, tail: int | None = None) -> Measured:
+def measure(
+    joined: JoinedRun, *, skip_errors: bool = True, head: int | None = None, tail: int | None = None
+) -> Measured:
     """What counts of a run: without erroneous workloads if so wished, then the first and of these the last few."""
     everything = joined.workloads
     erroneous = everything.replaced | everything.backwards
@@ -154,15 +156,18 @@ def _known_start(phase: Phase, workloads: WorkloadTable) -> Phase:
 
 def figures_of(phase: Phase, delays: Column) -> PhaseFigures:
     """A phase in numbers, from the delays of some workloads; a count of 0 where none went through it."""
-    known = delays[~np.isnan(delays)]
-    if not len(known):
-        return PhaseFigures(phase.key, phase.title, phase.start_title, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    p50, p90, p99 = (float(each) for each in np.percentile(known, _PERCENTILES))
-    mean, longest = float(known.mean()), float(known.max())
-    return PhaseFigures(phase.key, phase.title, phase.start_title, len(known), mean, p50, p90, p99, longest)
+    return delay_figures(phase.key, phase.title, phase.start_title, delays[~np.isnan(delays)])
 
 
-def _problems(joined: Joined) -> list[tuple[str, str, str]]:
+def delay_figures(key: str, title: str, start: str, delays: Column) -> PhaseFigures:
+    """Delays in numbers."""
+    if not len(delays):
+        return PhaseFigures(key, title, start, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    p50, p90, p99 = (float(each) for each in np.percentile(delays, _PERCENTILES))
+    return PhaseFigures(key, title, start, len(delays), float(delays.mean()), p50, p90, p99, float(delays.max()))
+
+
+def _problems(joined: JoinedRun) -> list[tuple[str, str, str]]:
     found = [(name, "refused", error) for name, error in joined.refused]
     workloads = joined.workloads
     found += [

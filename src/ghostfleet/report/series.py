@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ghostfleet.report.workloads import Column, WorkloadTable
 
-__all__ = ["Histogram", "Slices", "bin_edges", "drawn_rows", "histogram", "packed", "slices"]
+__all__ = ["DelayHistogram", "Slices", "bin_edges", "drawn_rows", "histogram", "packed", "slices"]
 
 Rows = npt.NDArray[np.intp]
 
@@ -53,7 +53,7 @@ class Slices(NamedTuple):
         return [int(each) for each in np.bincount(np.clip(rows, 0, self.number - 1), minlength=self.number)]
 
 
-class Histogram(NamedTuple):
+class DelayHistogram(NamedTuple):
     """How many delays lie in each of the bins, which are of equal width."""
 
     low: float
@@ -92,13 +92,13 @@ def bin_edges(delays: Column, most: int = _BINS) -> Column:
     return np.linspace(low, high, most + 1)
 
 
-def histogram(delays: Column) -> Histogram:
+def histogram(delays: Column) -> DelayHistogram:
     """All known delays, in bins."""
     known = delays[~np.isnan(delays)]
     edges = bin_edges(known)
     low, width = float(edges[0]), float(edges[1] - edges[0])
     rows = np.clip(((known - low) // width).astype(int), 0, len(edges) - 2)
-    return Histogram(low, width, [int(each) for each in np.bincount(rows, minlength=len(edges) - 1)])
+    return DelayHistogram(low, width, [int(each) for each in np.bincount(rows, minlength=len(edges) - 1)])
 
 
 def drawn_rows(columns: Sequence[Column], count: int, most: int = _MOST_POINTS) -> Rows:

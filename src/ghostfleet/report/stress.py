@@ -18,7 +18,7 @@ from ghostfleet.report.figures import can_draw
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Row", "pod_table", "stress_csv", "stress_markdown", "stress_png", "summary"]
+__all__ = ["StressRow", "pod_table", "stress_csv", "stress_markdown", "stress_png", "summary"]
 
 _COLUMNS = (
     "mode",
@@ -36,7 +36,7 @@ _COLOURS = ("#3b6fb6", "#c4472f", "#4d8f5b", "#8a5fb0", "#b58a2e")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StressRow:
     """One mode and number of Jobs."""
 
     mode: str
@@ -51,12 +51,12 @@ class Row:
         return MODES[self.mode].about
 
 
-def summary(trials: Iterable[Trial]) -> list[Row]:
+def summary(trials: Iterable[Trial]) -> list[StressRow]:
     """Averages by mode and number of Jobs, in the order in which they were tried."""
     grouped: dict[tuple[str, int, int], list[Trial]] = {}
     for trial in trials:
         grouped.setdefault((trial.mode, trial.jobs, trial.pods), []).append(trial)
-    return [Row(*key, len(group), fmean(trial.seconds for trial in group)) for key, group in grouped.items()]
+    return [StressRow(*key, len(group), fmean(trial.seconds for trial in group)) for key, group in grouped.items()]
 
 
 def stress_csv(trials: Iterable[Trial]) -> str:
@@ -71,7 +71,7 @@ def stress_csv(trials: Iterable[Trial]) -> str:
     return text.getvalue()
 
 
-def stress_markdown(rows: Sequence[Row]) -> str:
+def stress_markdown(rows: Sequence[StressRow]) -> str:
     """The summary: a table for each mode, and where there are several modes, one that compares them."""
     parts = []
     modes = list(dict.fromkeys(row.mode for row in rows))
@@ -103,7 +103,7 @@ def pod_table(times: Sequence[PodTimes], *, short: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def stress_png(rows: Sequence[Row]) -> bytes | None:
+def stress_png(rows: Sequence[StressRow]) -> bytes | None:
     """Time to complete over the number of Jobs, a line for each mode; None without matplotlib."""
     if not can_draw():
         return None

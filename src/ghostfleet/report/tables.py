@@ -18,7 +18,7 @@ _MOST_LIMITS = 3
 
 def summary_lines(summary: Summary) -> list[str]:
     """Lines for a terminal."""
-    notes = [*_usage(summary), *_limits(summary), *_accounts(summary.counts), *summary.notes]
+    notes = [*_usage(summary), *_evictions(summary), *_limits(summary), *_accounts(summary.counts), *summary.notes]
     return [*_phases(summary), "", *_classes(summary.classes), *notes]
 
 
@@ -58,14 +58,16 @@ def _delays(figures: PhaseFigures) -> tuple[str, ...]:
 
 
 def _usage(summary: Summary) -> list[str]:
-    """The use of GPUs, in a line or two."""
+    """The use of GPUs and of devices, in a few lines."""
+    devices = [summary.devices.sentence] if summary.devices is not None else []
     used = summary.figures.get("utilisation")
-    if used is None:
-        return []
+    if used is None or (devices and not used.get("peakOfGpus", used["peakGpus"])):
+        # Where GPUs are devices, nodes have none besides.
+        return devices
     if "peak" not in used:
-        return [f"GPUs: {used['peakGpus']:,} in use at the peak, {amount(used['meanGpus'])} on average"]
+        return [f"GPUs: {used['peakGpus']:,} in use at the peak, {amount(used['meanGpus'])} on average", *devices]
     peak, mean = percent(used["peak"]), percent(used["mean"])
-    lines = [f"GPUs: {peak} of {used['peakOfGpus']:,} in use at the peak, {mean} on average"]
+    lines = [f"GPUs: {peak} of {used['peakOfGpus']:,} in use at the peak, {mean} on average", *devices]
     broken = summary.figures["fragmentation"]
     if broken["worstStrandedGpus"]:
         lines.append(
@@ -74,6 +76,17 @@ def _usage(summary: Summary) -> list[str]:
             f"(largest free block {broken['worstLargestFreeBlock']})"
         )
     return lines
+
+
+def _evictions(summary: Summary) -> list[str]:
+    """What evictions cost, where there were any."""
+    told = summary.figures.get("evictions")
+    if not told or not told["pods"]:
+        return []
+    return [
+        f"Evictions: {count_of(told['pods'], 'pod')}, {amount(told['gpuHoursLost'])} GPU hours of work lost, "
+        f"{count_of(told['barePodsLost'], 'bare pod')} lost, {told['protectedPods']:,} under a full budget"
+    ]
 
 
 def _limits(summary: Summary) -> list[str]:

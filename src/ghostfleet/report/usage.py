@@ -25,11 +25,11 @@ from ghostfleet.lab.occupancy import COLUMNS
 from ghostfleet.lab.records import Sample
 from ghostfleet.report.workloads import Column, Mask
 
-__all__ = ["Moment", "Usage", "held_usage", "recorded_usage"]
+__all__ = ["Usage", "UsagePoint", "held_usage", "recorded_usage"]
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class UsagePoint:
     """The GPUs of the cluster at one time, in seconds since the epoch."""
 
     time: float
@@ -81,22 +81,23 @@ class Usage:
         return busy if len(had) else ~busy
 
     @property
-    def peak(self) -> Moment:
+    def peak(self) -> UsagePoint:
         """When the greatest share of the GPUs was in use."""
         there = self.columns["there"]
         share = np.divide(self.columns["inUse"], there, out=np.zeros(len(there)), where=there > 0)
         return self._moment(int(np.argmax(share)))
 
     @property
-    def worst(self) -> Moment:
+    def worst(self) -> UsagePoint:
         """When the most GPUs were stranded."""
         return self._moment(int(np.argmax(self.columns["stranded"])))
 
-    def _moment(self, row: int) -> Moment:
+    def _moment(self, row: int) -> UsagePoint:
         there, in_use, stranded, block = (
-            int(self.columns[name][row]) for name in ("there", "inUse", "stranded", "largestBlock")
+            int(self.columns[name][row]) if name in self.columns else 0
+            for name in ("there", "inUse", "stranded", "largestBlock")
         )
-        return Moment(float(self.times[row]), there, in_use, stranded, block)
+        return UsagePoint(float(self.times[row]), there, in_use, stranded, block)
 
     @property
     def utilisation(self) -> float:

@@ -22,7 +22,7 @@ from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.records import Sample, Submission
 from ghostfleet.report.moments import MOMENTS, Moment, Phase
 
-__all__ = ["Column", "Joined", "Mask", "Texts", "WorkloadTable", "join"]
+__all__ = ["Column", "JoinedRun", "Mask", "Texts", "WorkloadTable", "join"]
 
 Column = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -113,7 +113,7 @@ class WorkloadTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedRun:
     """Both files of a run, as one."""
 
     workloads: WorkloadTable
@@ -129,7 +129,7 @@ class Joined:
         return len(self.workloads) + len(self.unsampled)
 
 
-def join(submitted: Iterable[Submission], sampled: Iterable[Sample]) -> Joined:
+def join(submitted: Iterable[Submission], sampled: Iterable[Sample]) -> JoinedRun:
     """Join what was submitted with what was sampled."""
     waiting: dict[tuple[str, str], Submission] = {}
     refused: list[tuple[str, str]] = []
@@ -150,7 +150,7 @@ def join(submitted: Iterable[Submission], sampled: Iterable[Sample]) -> Joined:
             samples.append(sample)
     workloads = _columns(times, samples)
     order = np.lexsort((workloads.names.astype(str), workloads.at("submitted")))
-    return Joined(workloads.take(order), refused, [name for name, _ in waiting], foreign)
+    return JoinedRun(workloads.take(order), refused, [name for name, _ in waiting], foreign)
 
 
 def _columns(submitted: Sequence[int], samples: Sequence[Sample]) -> WorkloadTable:

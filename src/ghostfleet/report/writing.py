@@ -14,14 +14,16 @@ from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.records import Run, Sample
 from ghostfleet.report.classes import ClassFigures, class_column, class_figures
+from ghostfleet.report.devices import DeviceFigures, recorded_devices
 from ghostfleet.report.figures import PLOTS, Plot, can_draw, figure_png, rows_of
 from ghostfleet.report.page import report_page
 from ghostfleet.report.phases import Measured, PhaseFigures, WorkloadCounts, measure
+from ghostfleet.report.queues import queue_report
 from ghostfleet.report.series import slices
 from ghostfleet.report.times import times_csv
 from ghostfleet.report.usage import Usage, held_usage, recorded_usage
 from ghostfleet.report.why import HeldUp, held_up, knows_limits
-from ghostfleet.report.workloads import Joined, join
+from ghostfleet.report.workloads import JoinedRun, join
 
 __all__ = ["Summary", "write_report"]
 
@@ -38,7 +40,7 @@ class Summary:
     files: Sequence[Path]
     #: What the reader should know, such as a picture that could not be drawn.
     notes: Sequence[str]
-    #: Utilisation, fragmentation and waiting time.
+    #: Utilisation, fragmentation and waiting time; queues and evictions where there is KAI.
     figures: Mapping[str, Any]
     #: Which limits held things up, the worst first.
     limits: Sequence[HeldUp]
@@ -46,6 +48,8 @@ class Summary:
     run: Run | None
     #: The classes of a run's mix; none where it has no mix.
     classes: Sequence[ClassFigures] = ()
+    #: DRA devices and claims; None where no devices were seen.
+    devices: DeviceFigures | None = None
 
     def as_json(self) -> dict[str, Any]:
         made = self.run.written() if self.run is not None else None
@@ -76,6 +80,7 @@ def write_report(
     joined = join(submitted, samples)
     measured = measure(joined, skip_errors=skip_errors, head=head, tail=tail)
     usage = _usage(directory, samples, joined, run)
+    devices = recorded_devices(directory.devices())
     classes = class_figures(measured, submitted)
     notes: list[str] = []
     contents: dict[str, bytes] = {"times.csv": times_csv(measured, class_column(measured, submitted)).encode()}
@@ -87,15 +92,21 @@ def write_report(
             contents[f"{plot}.png"] = figure_png(plot, measured)
         else:
             notes.append(f"{plot}.png was not drawn: no workload went through a phase that it shows")
-    contents["report.html"] = report_page(measured, run, usage, classes).encode()
+    queues = queue_report(directory.queues())
+    contents["report.html"] = report_page(measured, run, usage, classes, queues, devices).encode()
     directory.own.claim(contents, force=force)
     files = [_written(directory.path / name, content) for name, content in contents.items()]
     figures = run_figures(measure(joined) if head or tail else measured, usage)
+    if queues is not None:
+        figures |= queues.as_json()
+    if devices is not None:
+        figures["devices"] = devices.as_json()
     if run is not None and run.state == "submitted":
         # Nobody else writes it any more.
         run.figures = figures
         directory.write_run(run)
-    return Summary(measured.counts, measured.figures, files, notes, figures, held_up(run, usage), run, classes)
+    limits = held_up(run, usage)
+    return Summary(measured.counts, measured.figures, files, notes, figures, limits, run, classes, devices)
 
 
 def run_figures(measured: Measured, usage: Usage | None) -> dict[str, Any]:
@@ -114,7 +125,7 @@ def run_figures(measured: Measured, usage: Usage | None) -> dict[str, Any]:
     return {**usage.as_json(start), "waiting": waiting}
 
 
-def _usage(directory: RunDirectory, samples: Sequence[Sample], joined: Joined, run: Run | None) -> Usage | None:
+def _usage(directory: RunDirectory, samples: Sequence[Sample], joined: JoinedRun, run: Run | None) -> Usage | None:
     recorded = recorded_usage(directory.occupancy())
     if recorded is not None or not len(joined.workloads):
         return recorded

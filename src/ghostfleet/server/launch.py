@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from typing import IO
 
 from ghostfleet.cluster import PARTS
+from ghostfleet.cluster.config import KAI
 from ghostfleet.core.clock import SECOND, WallClock, parse_clock
 from ghostfleet.core.collector import pause_collector, relax_collector
 from ghostfleet.core.flags import flags_of
@@ -76,7 +77,36 @@ def check(settings: LaunchConfig) -> WallClock:
         _check_driver(settings.dra)
     if settings.dispatcher:
         _check_dispatcher(settings.dispatcher)
+    _check_schedulers(settings)
     return clock
+
+
+def _check_schedulers(settings: LaunchConfig) -> None:
+    """Refuse schedulers that are not there, and options of KAI that are wrong or have no KAI."""
+    if settings.runtime is Runtime.KUBERNETES:
+        return
+    options = [each for each in flags_of(LaunchConfig) if each.name.startswith("kai_")]
+    given = [each.option for each in options if getattr(settings, each.name) != each.default]
+    if settings.recreate_bare_pods:
+        given.append("--recreate-bare-pods")
+    try:
+        if given or KAI in settings.schedulers:
+            from ghostfleet.cluster.kai import kai_configuration
+
+            kai_configuration(settings)
+        for place in settings.schedulers:
+            if place != KAI:
+                from ghostfleet.schedulers.framework.own import load_scheduler
+
+                load_scheduler(place)
+        if settings.scheduler_config is not None:
+            from ghostfleet.schedulers.kube import load_configuration
+
+            load_configuration(settings.scheduler_config.read_bytes(), str(settings.scheduler_config))
+    except (ValueError, OSError) as error:
+        raise LaunchError(str(error)) from None
+    if given and KAI not in settings.schedulers:
+        raise LaunchError(f"{given[0]} is for KAI; add --scheduler kai")
 
 
 def _check_driver(profile: str) -> None:
@@ -98,7 +128,10 @@ def _check_dispatcher(dispatcher: str) -> None:
 
 
 #: What is about simulated parts, and cannot be asked of real ones.
-_SIMULATED = ("clock", "tls", "seed", "profile", "commands", "schedulers", "dispatcher", "projects")
+_SIMULATED = (
+    *("clock", "tls", "seed", "profile", "commands", "schedulers", "dispatcher", "projects"),
+    *("kai_profile", "kai_policy", "kai_config", "kai_queue_label", "recreate_bare_pods"),
+)
 
 
 def _check_real(settings: LaunchConfig) -> None:

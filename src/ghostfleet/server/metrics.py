@@ -17,7 +17,7 @@ from ghostfleet.core.changes import Object
 from ghostfleet.core.errors import not_found
 from ghostfleet.core.timestamps import rfc3339
 
-__all__ = ["GROUP", "Metrics"]
+__all__ = ["GROUP", "ResourceMetrics"]
 
 GROUP = "metrics.k8s.io"
 _WINDOW = "10s"
@@ -28,7 +28,7 @@ _DEFAULTS = {_CPU: "1m", _MEMORY: "1Mi"}
 Usage = tuple[int, int]
 
 
-class Metrics:
+class ResourceMetrics:
     """Serves `nodes` and `pods` of metrics.k8s.io."""
 
     def __init__(self, api: Api) -> None:

@@ -19,7 +19,7 @@ from ghostfleet.server.bodies import read_delete_options, read_object, read_patc
 from ghostfleet.server.calls import Call
 from ghostfleet.server.logs import LogStream, log_answer
 from ghostfleet.server.metrics import GROUP as METRICS
-from ghostfleet.server.metrics import Metrics
+from ghostfleet.server.metrics import ResourceMetrics
 from ghostfleet.server.negotiation import error_form, patch_type
 from ghostfleet.server.paths import Target
 from ghostfleet.server.presenting import Presenter
@@ -30,7 +30,7 @@ from ghostfleet.server.responses import Answer, error_answer, object_answer, pag
 from ghostfleet.server.reviews import Reviews
 from ghostfleet.server.streams import Stream, WatchStreams
 from ghostfleet.server.tables import include_object_of
-from ghostfleet.server.watching import Lines, WatchStream
+from ghostfleet.server.watching import EventLines, WatchStream
 
 __all__ = ["Resources", "no_such_resource", "verb_of"]
 
@@ -78,7 +78,7 @@ class Resources:
         self._api = api
         self._reviews = reviews
         self._streams = streams
-        self._metrics = Metrics(api)
+        self._metrics = ResourceMetrics(api)
         self._messages = Messages()
         self._presenter = Presenter(api.clock, self._messages)
         self._watches = 0
@@ -162,7 +162,7 @@ class Resources:
         if call.target.name:
             _select_name(options, call.target.name)
         include_object = include_object_of(request.parameter("includeObject"))
-        lines = Lines(resource, version, form, include_object, self._api.clock, self._messages)
+        lines = EventLines(resource, version, form, include_object, self._api.clock, self._messages)
         from_start = options.resource_version in ("", "0")
         initial = from_start if asked.initial_events is None else asked.initial_events
         if from_start and not initial:

@@ -23,7 +23,7 @@ from ghostfleet.server.protoencoding import frame
 from ghostfleet.server.streams import Stream, WatchStreams
 from ghostfleet.server.tables import IncludeObject, table
 
-__all__ = ["Lines", "WatchStream"]
+__all__ = ["EventLines", "WatchStream"]
 
 _INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
 
@@ -36,7 +36,7 @@ def _frame(type_: str, obj: Object) -> bytes:
     return frame(type_, encode_object(obj))
 
 
-class Lines:
+class EventLines:
     """Makes lines of events of one resource, in one version and form."""
 
     def __init__(
@@ -121,7 +121,7 @@ class WatchStream(Stream):
         streams: WatchStreams,
         watch: Watch,
         timeout: float,
-        lines: Lines,
+        lines: EventLines,
         newest: Callable[[], int],
         *,
         bookmarks: bool,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ghostfleet.api.podclaims import CLAIMS, ClaimError, allocation_of, claim_names, is_made_for, is_reserved_for
+from ghostfleet.api.podclaims import CLAIMS, ClaimError, allocation_of, is_made_for, is_reserved_for, used_claims
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.core.store import Store
 from ghostfleet.core.subscription import Subscription
@@ -49,7 +49,7 @@ class PreparedClaims:
         """What keeps a pod from its claims, in the words of the kubelet; "" when nothing does."""
         own = pod["metadata"]
         try:
-            for name, made in claim_names(pod):
+            for name, made in used_claims(pod):
                 claim = self._store.find(CLAIMS, own["namespace"], name)
                 if claim is None:
                     return f'fetch ResourceClaim {name}: {CLAIMS} "{name}" not found'

@@ -17,13 +17,13 @@ from ghostfleet.core.clock import VirtualClock
 from ghostfleet.core.latency import Client
 from ghostfleet.core.randomness import Streams
 from ghostfleet.stages.applied import AppliedStages
-from ghostfleet.stages.behaviour import Behaviour
 from ghostfleet.stages.catalogue import StageSet, join, load_stages
 from ghostfleet.stages.claims import PreparedClaims
 from ghostfleet.stages.controller import StageController
 from ghostfleet.stages.devices import Devices
 from ghostfleet.stages.funcmap import Addresses, FuncMap
 from ghostfleet.stages.leases import Leases
+from ghostfleet.stages.lifecycle import Behaviour
 from ghostfleet.stages.playstage import EventSink, StageRunner
 from ghostfleet.stages.pods import Capacity, NodeRules, PodRules
 from ghostfleet.stages.readiness import Readiness

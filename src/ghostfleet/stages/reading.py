@@ -13,14 +13,14 @@ from typing import Any
 from ghostfleet.core.errors import shown
 from ghostfleet.core.yamltext import sort_of
 
-__all__ = ["Reader", "StageError"]
+__all__ = ["FieldReader", "StageError"]
 
 
 class StageError(ValueError):
     """A stage that cannot be loaded; names the stage and the place in it."""
 
 
-class Reader:
+class FieldReader:
     """One object of a stage, whose fields are asked for by name and type."""
 
     __slots__ = ("_asked", "_children", "_fields", "path")
@@ -28,7 +28,7 @@ class Reader:
     def __init__(self, fields: dict[str, Any], path: str = "") -> None:
         self._fields = fields
         self._asked: set[str] = set()
-        self._children: list[Reader] = []
+        self._children: list[FieldReader] = []
         self.path = path
 
     def place(self, key: str) -> str:
@@ -78,12 +78,12 @@ class Reader:
             return {}
         return {name: child.text(name) for name in child._fields}
 
-    def child(self, key: str) -> Reader | None:
+    def child(self, key: str) -> FieldReader | None:
         """The reader of an object in this one; None when it is absent."""
         value = self._get(key)
         return None if value is None else self._inner(value, self.place(key))
 
-    def children(self, key: str) -> list[Reader]:
+    def children(self, key: str) -> list[FieldReader]:
         """Readers of the objects in a list."""
         return [self._inner(value, f"{self.place(key)}[{index}]") for index, value in enumerate(self._list(key))]
 
@@ -107,9 +107,9 @@ class Reader:
             raise StageError(f"{self.place(key)}: expected a list, found {sort_of(value)} ({shown(value)})")
         return value
 
-    def _inner(self, value: Any, path: str) -> Reader:
+    def _inner(self, value: Any, path: str) -> FieldReader:
         if type(value) is not dict:
             raise StageError(f"{path}: expected an object, found {sort_of(value)} ({shown(value)})")
-        child = Reader(value, path)
+        child = FieldReader(value, path)
         self._children.append(child)
         return child

@@ -24,7 +24,7 @@ from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.languages.jq import JqError, Query, compile_jq, syntax
 from ghostfleet.languages.jq.parser import parse
 from ghostfleet.stages.celobjects import compile_stage_cel
-from ghostfleet.stages.reading import Reader, StageError
+from ghostfleet.stages.reading import FieldReader, StageError
 
 __all__ = ["Answers", "Ask", "Question", "Selector", "is_among", "question", "read_selector"]
 
@@ -303,7 +303,7 @@ def _equal(wanted: tuple[tuple[str, str], ...], found: Mapping[str, str] | None)
     return found is not None and all(found.get(key) == value for key, value in wanted)
 
 
-def read_selector(reader: Reader) -> Selector:
+def read_selector(reader: FieldReader) -> Selector:
     """A selector from `spec.selector`."""
     requirements: list[_Requirement] = []
     conditions: list[Program] = []
@@ -321,7 +321,7 @@ def read_selector(reader: Reader) -> Selector:
     return Selector(reader.mapping("matchLabels"), reader.mapping("matchAnnotations"), requirements, conditions)
 
 
-def _read_requirement(reader: Reader) -> _Requirement:
+def _read_requirement(reader: FieldReader) -> _Requirement:
     operator, values = reader.text("operator"), reader.texts("values")
     for known in _OPERATORS:
         if operator == known:

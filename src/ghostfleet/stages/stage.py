@@ -21,7 +21,7 @@ from ghostfleet.core.errors import shown
 from ghostfleet.languages.errors import Unsupported
 from ghostfleet.languages.gotemplate import Template, compile_template
 from ghostfleet.stages.funcmap import signatures
-from ghostfleet.stages.reading import Reader, StageError
+from ghostfleet.stages.reading import FieldReader, StageError
 from ghostfleet.stages.selectors import Selector, read_selector
 from ghostfleet.stages.steps import Apply, Finalizers, Patch, StageEvent, Step
 from ghostfleet.stages.values import Delay, Warn, Weight, read_delay, read_weight
@@ -104,7 +104,7 @@ def parse_stage(
 
 
 def _read(name: str, called: str, obj: Object, compatibility: Compatibility, warn: Warn) -> Stage:
-    reader = Reader({"spec": obj.get("spec")})
+    reader = FieldReader({"spec": obj.get("spec")})
     spec = reader.child("spec")
     if spec is None:
         raise StageError("spec: required")
@@ -133,7 +133,7 @@ def _read(name: str, called: str, obj: Object, compatibility: Compatibility, war
     )
 
 
-def _read_reference(spec: Reader) -> tuple[str, str]:
+def _read_reference(spec: FieldReader) -> tuple[str, str]:
     reference = spec.child("resourceRef")
     if reference is None or not reference.text("kind"):
         raise StageError("spec.resourceRef.kind: required")
@@ -170,7 +170,7 @@ class _Steps:
         self._compatibility = compatibility
         self._notes = notes
 
-    def read(self, spec: Reader) -> tuple[Step, ...]:
+    def read(self, spec: FieldReader) -> tuple[Step, ...]:
         following = spec.child("next")
         if self._compatibility != "0.7":
             listed = spec.children("steps")
@@ -180,7 +180,7 @@ class _Steps:
             self._notes.append("spec.steps came with KWOK 0.8 and has no effect in 0.7")
         return tuple(self._next(following)) if following is not None else ()
 
-    def _step(self, reader: Reader) -> Step:
+    def _step(self, reader: FieldReader) -> Step:
         patch, apply = reader.child("patch"), reader.child("apply")
         return Step(
             event=_read_event(reader.child("event")),
@@ -190,7 +190,7 @@ class _Steps:
             apply=self._apply(apply) if apply is not None else None,
         )
 
-    def _next(self, reader: Reader) -> list[Step]:
+    def _next(self, reader: FieldReader) -> list[Step]:
         """What `next` comes to: event, finalizers, patches and deletion, in this order."""
         steps = []
         event, finalizers = _read_event(reader.child("event")), _read_finalizers(reader.child("finalizers"))
@@ -209,13 +209,13 @@ class _Steps:
             steps.append(Step(delete=True))
         return steps
 
-    def _status_patch(self, reader: Reader) -> Patch | None:
+    def _status_patch(self, reader: FieldReader) -> Patch | None:
         template = reader.text("statusTemplate")
         subresource = reader.text("statusSubresource") if reader.has("statusSubresource") else "status"
         user = _read_user(reader.child("statusPatchAs"))
         return Patch(self._template(reader, "statusTemplate"), "status", subresource, None, user) if template else None
 
-    def _patch(self, reader: Reader) -> Patch:
+    def _patch(self, reader: FieldReader) -> Patch:
         return Patch(
             template=self._template(reader, "template"),
             root=reader.text("root"),
@@ -224,7 +224,7 @@ class _Steps:
             user=_read_user(reader.child("impersonation")),
         )
 
-    def _apply(self, reader: Reader) -> Apply:
+    def _apply(self, reader: FieldReader) -> Apply:
         return Apply(
             template=self._template(reader, "template"),
             subresource=reader.text("subresource"),
@@ -232,14 +232,14 @@ class _Steps:
             user=_read_user(reader.child("impersonation")),
         )
 
-    def _template(self, reader: Reader, key: str) -> Template:
+    def _template(self, reader: FieldReader, key: str) -> Template:
         try:
             return compile_template(reader.text(key).strip(), self._functions, reader.place(key))
         except Unsupported as error:
             raise StageError(f"{reader.place(key)}: {error}") from None
 
 
-def _read_type(reader: Reader, known: tuple[PatchType, ...]) -> PatchType | None:
+def _read_type(reader: FieldReader, known: tuple[PatchType, ...]) -> PatchType | None:
     text = reader.text("type")
     for each in known:
         if text == each:
@@ -249,14 +249,14 @@ def _read_type(reader: Reader, known: tuple[PatchType, ...]) -> PatchType | None
     return None
 
 
-def _read_event(reader: Reader | None) -> StageEvent | None:
+def _read_event(reader: FieldReader | None) -> StageEvent | None:
     if reader is None:
         return None
     return StageEvent(reader.text("type"), reader.text("reason"), reader.text("message"))
 
 
-def _read_finalizers(reader: Reader | None) -> Finalizers | None:
-    def names(each: Reader, key: str) -> tuple[str, ...]:
+def _read_finalizers(reader: FieldReader | None) -> Finalizers | None:
+    def names(each: FieldReader, key: str) -> tuple[str, ...]:
         return tuple(item.text("value") for item in each.children(key))
 
     if reader is None:
@@ -264,5 +264,5 @@ def _read_finalizers(reader: Reader | None) -> Finalizers | None:
     return Finalizers(names(reader, "add"), names(reader, "remove"), reader.boolean("empty"))
 
 
-def _read_user(reader: Reader | None) -> str:
+def _read_user(reader: FieldReader | None) -> str:
     return reader.text("username") if reader is not None else ""

@@ -21,7 +21,7 @@ from ghostfleet.languages.cel import Program
 from ghostfleet.languages.errors import EvaluationError
 from ghostfleet.languages.govalues import truncated
 from ghostfleet.stages.celobjects import compile_stage_cel
-from ghostfleet.stages.reading import Reader
+from ghostfleet.stages.reading import FieldReader
 from ghostfleet.stages.selectors import Answers, Question, question
 
 __all__ = ["Delay", "Duration", "Warn", "Weight", "read_delay", "read_weight"]
@@ -44,7 +44,7 @@ class _Source:
         self.program = program
 
 
-def _read_source(reader: Reader | None) -> _Source | None:
+def _read_source(reader: FieldReader | None) -> _Source | None:
     if reader is None:
         return None
     jq, cel = reader.child("jq"), reader.child("cel")
@@ -172,7 +172,7 @@ class Delay:
         return low + int(rng.random() * (high - low))
 
 
-def read_delay(reader: Reader, name: str, warn: Warn) -> tuple[Delay, list[str]]:
+def read_delay(reader: FieldReader, name: str, warn: Warn) -> tuple[Delay, list[str]]:
     """A delay from `spec.delay`, and what may surprise its author."""
     notes: list[str] = []
     duration_source = _read_source(reader.child("durationFrom"))
@@ -231,6 +231,6 @@ def _parse_int(text: str) -> int | None:
     return value if -_INT64 <= value < _INT64 else None
 
 
-def read_weight(reader: Reader) -> Weight:
+def read_weight(reader: FieldReader) -> Weight:
     """A weight from `spec.weight` and `spec.weightFrom`."""
     return Weight(reader.whole("weight") or 0, _read_source(reader.child("weightFrom")))

@@ -21,6 +21,7 @@ def test_kinds_have_the_groups_versions_and_short_names_of_kai(kai):
         ("scheduling.run.ai", "BindRequest"): (["v1alpha2"], "v1alpha2", True, ()),
         ("kai.scheduler", "Topology"): (["v1alpha1"], "v1alpha1", False, ()),
         ("kai.scheduler", "SchedulingShard"): (["v1"], "v1", False, ()),
+        ("kai.scheduler", "Config"): (["v1"], "v1", False, ()),
     }
 
 

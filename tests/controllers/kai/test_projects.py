@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ghostfleet.cluster import Cluster, ClusterConfig
 from ghostfleet.controllers.kai import POD_GROUPS, QUEUES
 from support.kai_lab import KaiLab
@@ -15,12 +17,14 @@ def test_a_project_has_its_queue_and_one_that_is_there_stays(kai):
     assert kai.get(QUEUES, "vision") is before
 
 
-def test_where_kai_is_the_default_scheduler_it_alone_groups_the_pods_of_workloads():
-    kai = KaiLab.of(Cluster(config=ClusterConfig(nodes=1, gpus=8, schedulers=("kai",), replaces_default=True)))
+@pytest.mark.parametrize(("replaces", "name"), [(True, "default-scheduler"), (False, "kai-scheduler")])
+def test_where_kai_is_it_alone_groups_and_schedules_the_pods_of_workloads(replaces, name):
+    kai = KaiLab.of(Cluster(config=ClusterConfig(nodes=1, gpus=8, schedulers=("kai",), replaces_default=replaces)))
     workload = {"apiVersion": "run.ai/v2alpha1", "kind": "TrainingWorkload"}
     metadata = {"name": "train", "namespace": "runai-project-0"}
     kai.apply({**workload, "metadata": metadata, "spec": {"image": {"value": "app"}, "gpu": {"value": "1"}}})
     kai.advance(10)
     (group,) = kai.store.list(POD_GROUPS)
     assert group["spec"]["queue"] == "project-0"
-    assert [each["spec"]["nodeName"] for each in kai.store.list("pods")] == ["kwok-node-0"]
+    (pod,) = kai.store.list("pods")
+    assert (pod["spec"]["nodeName"], pod["spec"]["schedulerName"]) == ("kwok-node-0", name)

@@ -17,7 +17,7 @@ from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import VirtualClock
 from ghostfleet.schedulers.kube.scheduler import KubeScheduler
 
-__all__ = ["differences", "priority_classes", "replay", "started"]
+__all__ = ["Place", "Verdict", "differences", "priority_classes", "replay", "started"]
 
 _SCHEDULER_ALONE = ClusterConfig(without=BARE.without - {"scheduler"})
 Verdict = dict[str, Any]
@@ -36,27 +36,37 @@ def started(pod: Object) -> Object:
 
 def replay(scenario: Scenario, recorded: list[Verdict]) -> list[Verdict]:
     """What our scheduler says to each pod, in the footsteps of the recorded one."""
-    place = _Place()
-    for each in priority_classes():
-        place.create("priorityclasses.scheduling.k8s.io", each)
+    place = Place()
     for node in scenario.nodes:
-        place.create("nodes", node)
-        # A new node is tainted until somebody says that it is ready.
-        place.patch("nodes", node["metadata"]["name"], {"spec": {"taints": node["spec"].get("taints")}})
+        place.add_node(node)
     for pod in scenario.residents:
         place.settle(pod)
-    return [place.judge(pod, real) for pod, real in zip(scenario.arrivals, recorded, strict=False)]
+    return [_judged(place, pod, real) for pod, real in zip(scenario.arrivals, recorded, strict=False)]
 
 
-class _Place:
+def _judged(place: Place, pod: Object, real: Verdict) -> Verdict:
+    # A dry run shows the pod with its defaults, before anybody has seen it.
+    found = place.scores(place.create("pods", pod, dry_run=True))
+    place.create("pods", pod)
+    verdict = place.verdict(pod, found)
+    place.remove(pod)
+    if real["node"] is not None:
+        place.settle({**pod, "spec": {**pod["spec"], "nodeName": real["node"]}})
+    return verdict
+
+
+class Place:
     """A cluster with a scheduler and nothing else that acts."""
 
     def __init__(self) -> None:
-        self._clock = VirtualClock()
-        self._cluster = Cluster(self._clock, _SCHEDULER_ALONE)
+        self.clock = VirtualClock()
+        self._cluster = Cluster(self.clock, _SCHEDULER_ALONE)
+        self.store = self._cluster.store
         (scheduler,) = self._cluster._schedulers
         assert isinstance(scheduler, KubeScheduler)
         self._scheduler = scheduler
+        for each in priority_classes():
+            self.create("priorityclasses.scheduling.k8s.io", each)
 
     def create(self, key: str, obj: Object, *, dry_run: bool = False) -> Object:
         resource = self._cluster.registry.by_key(key)
@@ -64,7 +74,7 @@ class _Place:
         namespace = "default" if resource.namespaced else ""
         options = WriteOptions(dry_run=dry_run)
         made = self._cluster.api.create(resource, resource.storage, namespace, obj, options)
-        self._clock.settle()
+        self.clock.settle()
         return made
 
     def patch(self, key: str, name: str, patch: Object, subresource: str = "") -> None:
@@ -75,37 +85,39 @@ class _Place:
             resource, resource.storage, namespace, name, "merge", patch, WriteOptions(), subresource
         )
 
+    def add_node(self, node: Object) -> None:
+        self.create("nodes", node)
+        # A new node is tainted until somebody says that it is ready.
+        self.patch("nodes", node["metadata"]["name"], {"spec": {"taints": node["spec"].get("taints")}})
+
     def settle(self, pod: Object) -> None:
         """Create a pod that has its node and runs there."""
         self.create("pods", pod)
         self.patch("pods", pod["metadata"]["name"], started(pod), "status")
 
-    def judge(self, pod: Object, real: Verdict) -> Verdict:
-        store, name = self._cluster.store, pod["metadata"]["name"]
-        # A dry run shows the pod with its defaults, before anybody has seen it.
-        shown = self.create("pods", pod, dry_run=True)
-        found = self._scheduler.algorithm.scores(shown)
-        self.create("pods", pod)
-        seen = store.get("pods", "default", name)
+    def scores(self, pod: Object) -> dict[str, int]:
+        """What the scheduler thinks of each possible node."""
+        return self._scheduler.algorithm.scores(pod)
+
+    def verdict(self, pod: Object, scores: dict[str, int]) -> Verdict:
+        """What has become of a pod."""
+        seen = self.store.get("pods", "default", pod["metadata"]["name"])
         conditions = {each["type"]: each for each in seen["status"].get("conditions", [])}
-        marked = [each["metadata"]["name"] for each in store.list("pods") if "deletionTimestamp" in each["metadata"]]
-        verdict: Verdict = {
+        pods = self.store.list("pods")
+        return {
             "node": seen["spec"].get("nodeName"),
             "message": conditions.get("PodScheduled", {}).get("message"),
             "nominated": seen["status"].get("nominatedNodeName"),
-            "victims": sorted(marked),
-            "scores": found,
+            "victims": sorted(each["metadata"]["name"] for each in pods if "deletionTimestamp" in each["metadata"]),
+            "scores": scores,
         }
-        self._remove(name)
-        if real["node"] is not None:
-            self.settle({**pod, "spec": {**pod["spec"], "nodeName": real["node"]}})
-        return verdict
 
-    def _remove(self, name: str) -> None:
+    def remove(self, pod: Object) -> None:
         resource = self._cluster.registry.by_key("pods")
         assert resource is not None
-        self._cluster.api.delete(resource, resource.storage, "default", name, DeleteOptions(grace_seconds=0))
-        self._clock.settle()
+        options = DeleteOptions(grace_seconds=0)
+        self._cluster.api.delete(resource, resource.storage, "default", pod["metadata"]["name"], options)
+        self.clock.settle()
 
 
 def differences(real: Verdict, ours: Verdict) -> list[str]:

@@ -1,4 +1,4 @@
-"""Verdicts on the three comparisons: the API, the scheduler and kubectl, each with its count.
+"""Verdicts on the comparisons: the API, the scheduler without and with devices, and kubectl, each with its count.
 
 What is compared are the golden files and what our own cluster does now.
 """
@@ -10,13 +10,14 @@ from pathlib import Path
 from parity_material.commands import load_commands, run_commands
 from parity_material.comparison import Comparison, load_known
 from parity_material.corpus import all_cases
+from parity_material.device_scheduling import device_differences, replay_devices
 from parity_material.golden import GOLDEN, read_golden
 from parity_material.playing import play, prepare
 from parity_material.scenarios import Scenario
 from parity_material.scheduling import differences, replay
 from parity_material.servers import Embedded
 
-__all__ = ["compare_api", "compare_kubectl", "compare_scheduler"]
+__all__ = ["compare_api", "compare_devices", "compare_kubectl", "compare_scheduler"]
 
 _DIFFERENCES = Path(__file__).parents[1] / "differences.yaml"
 _OUTDATED = "the recording is of another corpus; record again, see docs/parity.md"
@@ -46,6 +47,17 @@ def compare_scheduler() -> Comparison:
         recorded = line["verdicts"]
         ours = replay(Scenario(line["nodes"], line["residents"], line["arrivals"]), recorded)
         found = [differences(real, own) for real, own in zip(recorded, ours, strict=True)]
+        comparison.add(line["name"], [[] for _ in recorded], found)
+    return comparison
+
+
+def compare_devices() -> Comparison:
+    """Give the recorded scenarios with devices to our scheduler, one pod at a time."""
+    comparison = Comparison("device scenarios", load_known(_DIFFERENCES, "devices"))
+    for line in read_golden(GOLDEN / "devices.jsonl.gz"):
+        recorded = line["verdicts"]
+        ours = replay_devices(line, recorded)
+        found = [device_differences(real, own) for real, own in zip(recorded, ours, strict=True)]
         comparison.add(line["name"], [[] for _ in recorded], found)
     return comparison
 

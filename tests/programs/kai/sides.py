@@ -26,7 +26,7 @@ from ghostfleet.drive.access import Access
 from ghostfleet.drive.embedded import Embedded
 from ghostfleet.drive.interface import NODES, PODS, Kind
 from ghostfleet.drive.remote import Remote
-from ghostfleet.kube.processes import Part, PartEnded, Processes
+from ghostfleet.kube.processes import PartEnded, Processes, Program
 from ghostfleet.schedulers.kai.runner import KaiScheduler
 
 from ..built import free_port
@@ -167,7 +167,7 @@ class Real(_Side):
         stages = ("--stages", "fast", "--stages", str(Path(__file__).parent / "reservation.yaml"))
         command = ["up", "real", "--clock", f"scaled:{_SCALE}", "--disable", "scheduler,runai", *stages]
         environment = {"XDG_STATE_HOME": str(state)}
-        self._parts.start(Part("cluster", [sys.executable, "-m", "ghostfleet", *command], environment))
+        self._parts.start(Program("cluster", [sys.executable, "-m", "ghostfleet", *command], environment))
         try:
             ready = self._parts.wait(lambda: b"is ready at" in self._parts.log("cluster").read_bytes(), 30 * SECOND)
             assert ready, self._parts.log("cluster").read_text()
@@ -184,8 +184,8 @@ class Real(_Side):
             self.stop_scheduler()
             self._parts.stop()
 
-    def _part(self, program: str, *flags: str) -> Part:
-        return Part(program, [self._programs / program, *flags], {"KUBECONFIG": str(self._kubeconfig)})
+    def _part(self, program: str, *flags: str) -> Program:
+        return Program(program, [self._programs / program, *flags], {"KUBECONFIG": str(self._kubeconfig)})
 
     async def _install(self) -> None:
         """KAI's kinds as it ships them, and the objects that an installation brings along."""

@@ -1,6 +1,7 @@
 """The allocator against answers of the real one, kube-scheduler 1.36's.
 
-`cases.jsonl` was drawn by `scenarios` and judged by the real allocator; more cases lie beside the checkout.
+`cases.jsonl` was drawn by `scenarios` and judged by the real allocator (`tools/record allocator`); more cases lie beside
+the checkout.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ def _cases(*arguments: object) -> subprocess.CompletedProcess[str]:
 def test_cases_can_be_run_from_files(tmp_path):
     lines = _OWN.read_text().splitlines()
     file = tmp_path / "cases.jsonl"
-    file.write_text("\n".join(lines[:2]))
+    file.write_text("\n".join(lines[:3]))
     assert _cases("dra", file).stdout == "2 passed, 0 failed\n"
-    case = json.loads(lines[0])
+    case = json.loads(lines[1])
     case["expected"] = {name: {"error": "not at all"} for name in case["expected"]}
     file.write_text(json.dumps({**case, "deterministic": {}}))
     found = _cases("dra", file)

@@ -154,6 +154,19 @@ def test_a_fraction_of_more_than_one_is_refused(kai: KaiLab) -> None:
         kai.pod("greedy", annotations={"gpu-fraction": "1.5"}, requests={"cpu": "1"})
 
 
+def test_a_priority_class_that_is_not_known_is_refused_or_counts_as_the_default(kai: KaiLab) -> None:
+    with pytest.raises(ApiError, match="no PriorityClass with name urgent was found"):
+        kai.pod("hasty", labels={LABEL: "vision"}, spec={"priorityClassName": "urgent"})
+    spec = {"minMember": 1, "queue": "vision", "priorityClassName": "urgent"}
+    metadata = {"name": "group"}
+    kai.apply({"apiVersion": "scheduling.run.ai/v2alpha2", "kind": "PodGroup", "metadata": metadata, "spec": spec})
+    kai.pod("one", annotations={"pod-group-name": "group"}, labels={LABEL: "vision"})
+    kai.advance(10)
+    assert kai.running() == ["one"]
+    assert kai.cluster.kai is not None
+    assert kai.cluster.kai.shards.schedulers["default"].cache.info.pod_groups["default/group"].priority == 50
+
+
 def test_a_job_goes_on_when_its_queue_is_mended(kai: KaiLab) -> None:
     kai.pod("early", labels={LABEL: "late"})
     kai.advance(5)
@@ -176,7 +189,8 @@ def test_what_is_kept_by_events_is_what_is_read_anew(kai: KaiLab) -> None:
     kai.apply(job("train", "vision", 8), job("infer", "speech", 4))
     gang(kai, "pair", "speech", 2)
     kai.advance(45)
-    scheduler = kai.cluster._schedulers[-1]
+    assert kai.cluster.kai is not None
+    scheduler = kai.cluster.kai.shards.schedulers["default"]
     kept = state(scheduler.cache.info)
     scheduler.cache.rebuild()
     assert kept == state(scheduler.cache.info)

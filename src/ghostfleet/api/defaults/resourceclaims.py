@@ -11,7 +11,7 @@ from typing import Any
 from ghostfleet.api.defaults.filling import ObjectRule, each, each_value, replaced, rule
 from ghostfleet.core.changes import Object
 
-__all__ = ["DEFAULTS", "drop_deallocated_devices", "stamp_taints"]
+__all__ = ["DEFAULTS", "drop_deallocated_devices", "stamp_rule", "stamp_taints"]
 
 
 def _counted(request: Object) -> Object:
@@ -49,6 +49,16 @@ def stamp_taints(resource_slice: Object, now: str) -> Object:
     return rule(parts={"spec": rule(parts={"devices": devices})})(resource_slice)
 
 
+def stamp_rule(old: Object | None, rule: Object, now: str) -> Object:
+    """The rule with the time of its taint, which is that of its effect: now, if that is new and no time is given."""
+    taint = rule["spec"]["taint"]
+    before = old["spec"]["taint"] if old is not None else {}
+    changed = old is not None and before.get("effect") != taint.get("effect")
+    if taint.get("timeAdded") and not (changed and before.get("timeAdded") == taint["timeAdded"]):
+        return rule
+    return {**rule, "spec": {**rule["spec"], "taint": {**taint, "timeAdded": now}}}
+
+
 def drop_deallocated_devices(old: Object, new: Object) -> Object:
     """The claim whose status is written, without the state of devices that it gives back by that."""
     status: Object = new.get("status") or {}
@@ -80,4 +90,7 @@ DEFAULTS: dict[str, ObjectRule] = {
     ),
     "resourceslices.resource.k8s.io": rule(absent={"spec": {}}, parts={"spec": _fill_slice_spec}),
     "deviceclasses.resource.k8s.io": rule(absent={"spec": {}}),
+    "devicetaintrules.resource.k8s.io": rule(
+        absent={"spec": {}, "status": {}}, parts={"spec": rule(absent={"taint": {}})}
+    ),
 }

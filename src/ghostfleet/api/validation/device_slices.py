@@ -7,7 +7,7 @@ some, at all, or each says where it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 
 from ghostfleet.api.validation.checks import (
     Errors,
@@ -16,57 +16,44 @@ from ghostfleet.api.validation.checks import (
     dns_subdomain,
     immutable,
     invalid,
-    qualified_name,
     required,
+)
+from ghostfleet.api.validation.device_parts import (
+    binding_conditions,
+    consumption,
+    counter_sets,
+    each,
+    name_of,
+    places,
+    request_policy,
+    taint,
 )
 from ghostfleet.api.validation.pods.placement import node_selector
 from ghostfleet.api.validation.rules import Rules
 from ghostfleet.api.validation.storage_claims import csi_driver_name
+from ghostfleet.api.validation.structs import Layout, Shown, shown
 from ghostfleet.core import names
 from ghostfleet.core.errors import FieldError
 
-__all__ = ["EFFECTS", "RULES", "each", "fully_qualified", "name_of", "pool_name"]
+__all__ = ["RULES", "fully_qualified", "pool_name"]
 
-EFFECTS = ("NoExecute", "NoSchedule", "None")
 _MOST_DEVICES, _MOST_RICH_DEVICES = 128, 64
 _MOST_ATTRIBUTES = 32
+_MOST_TAINTS = 16
 _POOL_LIMIT = 253
 _ID_LIMIT = 32
 _VALUE_LIMIT = 64
 _ONE_PLACE = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
+_ATTRIBUTE: Layout = tuple(
+    (f"{sort.capitalize()}Value{many}", f"{sort}{many}", None)
+    for many in ("", "s")
+    for sort in ("int", "bool", "string", "version")
+)
 _SEMVER = re.compile(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
     r"(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?"
     r"(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?"
 )
-
-
-def each(
-    errors: Errors,
-    path: str,
-    items: Sequence[Object],
-    most: int,
-    check: Callable[[Errors, str, Object], None],
-    key: Callable[[Object], Hashable] | None = None,
-) -> None:
-    """Check every item of a list of limited length; with a key, no two may have the same."""
-    if len(items) > most:
-        errors.append(FieldError.too_many(path, len(items), most))
-        return
-    for index, item in enumerate(items):
-        check(errors, f"{path}[{index}]", item)
-    if key is not None:
-        seen: set[Hashable] = set()
-        for index, item in enumerate(items):
-            identity = key(item)
-            if identity in seen:
-                errors.append(FieldError.duplicate(f"{path}[{index}]", identity))
-            seen.add(identity)
-
-
-def name_of(item: Object) -> str:
-    name: str = item.get("name", "")
-    return name
 
 
 def _slice(errors: Errors, found: Object) -> None:
@@ -83,7 +70,11 @@ def _slice(errors: Errors, found: Object) -> None:
     _places(errors, spec)
     devices = spec.get("devices") or []
     rich = any(device.get("taints") or device.get("consumesCounters") for device in devices)
-    each(errors, "spec.devices", devices, _MOST_RICH_DEVICES if rich else _MOST_DEVICES, _device, name_of)
+    if "sharedCounters" in spec and "devices" in spec:
+        errors.append(FieldError.invalid("spec", "", "only one of `sharedCounters` or `devices` is allowed"))
+    check = partial(_device, chooses=bool(spec.get("perDeviceNodeSelection")))
+    each(errors, "spec.devices", devices, _MOST_RICH_DEVICES if rich else _MOST_DEVICES, check, name_of)
+    counter_sets(errors, "spec.sharedCounters", spec.get("sharedCounters") or [])
 
 
 def _places(errors: Errors, spec: Object) -> None:
@@ -117,7 +108,8 @@ def pool_name(errors: Errors, path: str, name: str) -> None:
         dns_subdomain(errors, path, part)
 
 
-def _device(errors: Errors, path: str, device: Object) -> None:
+def _device(errors: Errors, path: str, device: Object, *, chooses: bool) -> None:
+    """A device; `chooses` says whether each of its slice says itself where it is."""
     dns_label(errors, f"{path}.name", name_of(device))
     attributes, capacity = device.get("attributes") or {}, device.get("capacity") or {}
     count = len(attributes) + len(capacity)
@@ -127,20 +119,21 @@ def _device(errors: Errors, path: str, device: Object) -> None:
     for name, attribute in attributes.items():
         _device_name(errors, f"{path}.attributes", name)
         _attribute(errors, f"{path}.attributes[{name}]", attribute)
-    for name in capacity:
+    for name, amount in capacity.items():
         _device_name(errors, f"{path}.capacity", name)
-    for index, taint in enumerate(device.get("taints") or ()):
-        place = f"{path}.taints[{index}]"
-        qualified_name(errors, f"{place}.key", taint.get("key", ""))
-        if not taint.get("effect"):
-            errors.append(FieldError.required(f"{place}.effect"))
-        elif taint["effect"] not in EFFECTS:
-            errors.append(FieldError.unsupported(f"{place}.effect", taint["effect"], EFFECTS))
+        request_policy(errors, f"{path}.capacity[{name}]", amount, shared=bool(device.get("allowMultipleAllocations")))
+    each(errors, f"{path}.taints", device.get("taints") or [], _MOST_TAINTS, taint)
+    consumption(errors, f"{path}.consumesCounters", device.get("consumesCounters") or [])
+    places(errors, path, device, chooses=chooses)
+    binding_conditions(errors, path, device)
 
 
 def _attribute(errors: Errors, path: str, attribute: Object) -> None:
-    if len(attribute) != 1:
-        errors.append(FieldError.invalid(path, attribute or "", "exactly one value must be specified"))
+    if not attribute:
+        errors.append(FieldError.invalid(path, "", "exactly one value must be specified"))
+    elif len(attribute) > 1:
+        why = "exactly one value must be specified"
+        errors.append(Shown("Invalid value", path, shown(attribute, _ATTRIBUTE), why))
     if len(attribute.get("string", "")) > _VALUE_LIMIT:
         errors.append(FieldError.too_long(f"{path}.string", _VALUE_LIMIT))
     version = attribute.get("version")

@@ -6,8 +6,6 @@ available is taken. A claim's spec never changes.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from ghostfleet.api.validation.checks import (
     Errors,
     Object,
@@ -19,7 +17,8 @@ from ghostfleet.api.validation.checks import (
     qualified_name,
     required,
 )
-from ghostfleet.api.validation.device_slices import EFFECTS, each, fully_qualified, name_of, pool_name
+from ghostfleet.api.validation.device_parts import EFFECTS, each, name_of, taint
+from ghostfleet.api.validation.device_slices import fully_qualified, pool_name
 from ghostfleet.api.validation.metadata import check_annotations
 from ghostfleet.api.validation.resources import extended
 from ghostfleet.api.validation.rules import Rules
@@ -175,26 +174,18 @@ def _toleration(errors: Errors, path: str, toleration: Object) -> None:
 
 
 def _selector(errors: Errors, path: str, selector: Object) -> None:
+    # Not at the start: most clusters have no use for it.
+    from ghostfleet.api.deviceselectors import is_too_complex, selector_problem
+
     cel = selector.get("cel")
     if cel is None:
         errors.append(FieldError.required(f"{path}.cel"))
     elif len(cel.get("expression", "")) > _EXPRESSION_LIMIT:
         errors.append(FieldError.too_long(f"{path}.cel.expression", _EXPRESSION_LIMIT))
-    elif problem := _problem(cel.get("expression", "")):
+    elif problem := selector_problem(cel.get("expression", "")):
         errors.append(FieldError.invalid(f"{path}.cel.expression", cel.get("expression", ""), problem))
-
-
-@lru_cache(maxsize=1024)
-def _problem(expression: str) -> str:
-    """Why an expression does not compile; the same few come with every claim."""
-    from ghostfleet.api.deviceselectors import compile_selector  # not at the start: most clusters have no use for it
-    from ghostfleet.languages.errors import Unsupported
-
-    try:
-        compile_selector(expression)
-    except Unsupported as error:
-        return str(error)
-    return ""
+    elif is_too_complex(cel.get("expression", "")):
+        errors.append(FieldError.forbidden(f"{path}.cel.expression", "too complex, exceeds cost limit"))
 
 
 def _configuration(errors: Errors, path: str, found: Object) -> None:
@@ -267,8 +258,24 @@ def _class(errors: Errors, found: Object) -> None:
         errors.append(FieldError.invalid("spec.extendedResourceName", resource, why))
 
 
+# Taints
+
+
+def _taint_rule(errors: Errors, rule: Object) -> None:
+    spec = rule.get("spec") or {}
+    selector = spec.get("deviceSelector") or {}
+    if "driver" in selector:
+        csi_driver_name(errors, "spec.deviceSelector.driver", selector["driver"])
+    if "pool" in selector:
+        pool_name(errors, "spec.deviceSelector.pool", selector["pool"])
+    if "device" in selector:
+        dns_label(errors, "spec.deviceSelector.device", selector["device"])
+    taint(errors, "spec.taint", spec.get("taint") or {})
+
+
 RULES: dict[str, Rules] = {
     "resourceclaims.resource.k8s.io": Rules(_claim, update=_same_spec, again_on_update=False, status=_claim_status),
     "resourceclaimtemplates.resource.k8s.io": Rules(_template, update=_same_spec, again_on_update=False),
     "deviceclasses.resource.k8s.io": Rules(_class, namespaced=False),
+    "devicetaintrules.resource.k8s.io": Rules(_taint_rule, namespaced=False),
 }

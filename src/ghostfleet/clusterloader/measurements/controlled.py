@@ -50,7 +50,6 @@ class _Controlled:
     pods: dict[str, tuple[int, Object]] = field(default_factory=dict)
     counts: list[int] = field(default_factory=lambda: [0] * 5)
     deleted: bool = False
-    settled: bool = False
 
     @property
     def name(self) -> str:
@@ -86,7 +85,9 @@ class WaitForControlledPodsRunning:
     """See the module."""
 
     def __init__(self) -> None:
+        #: By uid: all, and those that are not settled.
         self._objects: dict[str, _Controlled] = {}
+        self._unsettled: dict[str, _Controlled] = {}
         #: Owners of replica sets, by the uid of the replica set.
         self._owners: dict[str, str] = {}
         #: Pods whose owner is not known yet, by its uid.
@@ -142,24 +143,26 @@ class WaitForControlledPodsRunning:
         known = self._objects.get(uid)
         if event == "DELETED":
             if known is not None:
-                known.obj, known.deleted, known.wanted, known.settled = obj, True, 0, False
+                known.obj, known.deleted, known.wanted = obj, True, 0
                 known.deadline = time + self._timeout
-                self._look(known)
+                self._unsettled[uid] = known
+                self._look(uid, known)
             return
         if known is not None and known.obj["spec"] == obj["spec"]:
             known.obj = obj
-            self._look(known)
+            self._look(uid, known)
             return
         if known is None:
             known = self._objects[uid] = _Controlled(obj, 0, 0, Derivation(None))
-        known.obj, known.settled = obj, False
+        known.obj = obj
+        self._unsettled[uid] = known
         known.deadline = time + self._timeout
         known.wanted = self._wanted(obj)
         known.derivation = Derivation(obj["spec"].get("template") if self._checks_template else None)
         waiting = {**{each: pod for each, (_, pod) in known.pods.items()}, **self._strays.pop(uid, {})}
         for each, pod in waiting.items():
             known.put(each, pod)
-        self._look(known)
+        self._look(uid, known)
 
     def _replica_set_seen(self, time: int, event: str, obj: Object) -> None:
         uid = obj["metadata"]["uid"]
@@ -185,7 +188,7 @@ class WaitForControlledPodsRunning:
                 strays[uid] = pod
             return
         known.put(uid, None if event == "DELETED" else pod)
-        self._look(known)
+        self._look(owner, known)
 
     # -- what they come to -------------------------------------------------------------------------------------------
 
@@ -197,25 +200,26 @@ class WaitForControlledPodsRunning:
         # As many as there are nodes for it, which its controller knows better than anyone.
         return -1 if self._kind_name == "DaemonSet" else int(spec.get("replicas", 1))
 
-    def _look(self, known: _Controlled) -> None:
+    def _look(self, uid: str, known: _Controlled) -> None:
         """See whether an object is settled. What has been, stays so until its spec changes."""
-        if known.settled:
-            return
-        counts = known.counts
+        if uid in self._unsettled and self._is_settled(known):
+            del self._unsettled[uid]
+            if known.deleted:
+                del self._objects[uid]
+
+    def _is_settled(self, known: _Controlled) -> bool:
+        counts, wanted = known.counts, known.wanted
         if known.deleted:
-            known.settled = not known.pods
-            return
-        ready, wanted = counts[_READY], known.wanted
+            return not known.pods
         if self._kind_name == "Job":
-            known.settled = ready + counts[_SUCCEEDED] >= wanted and not counts[_OUTDATED]
-            return
+            return counts[_READY] + counts[_SUCCEEDED] >= wanted and not counts[_OUTDATED]
         if wanted < 0:
             status = known.obj.get("status") or {}
             if status.get("observedGeneration", 0) < known.obj["metadata"].get("generation", 1):
-                return
+                return False
             wanted = int(status.get("desiredNumberScheduled", 0))
-        if counts[_COMING] + counts[_OUTDATED] <= self._margin and abs(ready - wanted) <= self._margin:
-            known.settled = True
+        on_the_way = counts[_COMING] + counts[_OUTDATED]
+        return on_the_way <= self._margin and abs(counts[_READY] - wanted) <= self._margin
 
     async def _gather(self, context: Context, params: Params) -> Outcome:
         params.duration("syncTimeout", 60 * SECOND)
@@ -224,23 +228,15 @@ class WaitForControlledPodsRunning:
             if selector.matches(self._kind, obj):
                 self._object_seen(cluster.now(), "MODIFIED", obj)
 
-        def overdue() -> list[_Controlled]:
-            now = cluster.now()
-            return [each for each in self._objects.values() if not each.settled and each.deadline <= now]
-
         def done() -> bool:
-            settled = sum(each.settled for each in self._objects.values())
-            context.advance(f"{self._kind_name}s with all pods running", settled, len(self._objects))
-            return settled == len(self._objects) or all(
-                each.settled or each.deadline <= cluster.now() for each in self._objects.values()
-            )
+            left, total = self._unsettled.values(), len(self._objects)
+            context.advance(f"{self._kind_name}s with all pods running", total - len(left), total)
+            return all(each.deadline <= cluster.now() for each in left)
 
-        limit = max((each.deadline for each in self._objects.values()), default=0)
-        while not await until(cluster, done, limit):
-            limit = max((each.deadline for each in self._objects.values()), default=0)
-        late = overdue()
-        for uid in [uid for uid, each in self._objects.items() if each.deleted and each.settled]:
-            del self._objects[uid]
+        while not await until(cluster, done, max((each.deadline for each in self._unsettled.values()), default=0)):
+            # An object has changed, and has its whole time again.
+            continue
+        late = list(self._unsettled.values())
         return await self._failed(context, late) if late else DONE
 
     async def _failed(self, context: Context, late: list[_Controlled]) -> Outcome:

@@ -49,7 +49,7 @@ async def _reasons(cluster: Cluster, waiting: list[Object]) -> list[str]:
                 algorithm = ScheduleAlgorithm.from_store(await copy_cluster(cluster), Profile(), Random(0))
             why = judge(algorithm, pod)
             # Where nodes give several reasons, the scheduler's own words have all of them.
-            verdict = why.message if len(why.findings) > 1 else why.verdict
+            verdict = why.message.partition(". ")[0] if len(why.findings) > 1 else why.verdict
         metadata = pod["metadata"]
         lines.append(f"  pod {metadata.get('namespace', '')}/{metadata['name']} waits: {verdict}")
     if len(waiting) > MOST_PODS:

@@ -29,6 +29,7 @@ from ghostfleet.clusterloader.params import Params
 __all__ = ["METHODS", "SKIPPED", "make_measurement"]
 
 _MADE: dict[str, Callable[[], Measurement]] = {
+    "APIResponsiveness": lambda: APIResponsiveness("APIResponsiveness"),
     "APIResponsivenessPrometheus": APIResponsiveness,
     "Exec": Exec,
     "JobLifecycleLatency": JobLifecycleLatency,

@@ -1,4 +1,4 @@
-"""APIResponsivenessPrometheus: how long requests take (`slos/api_responsiveness_prometheus.go`), without Prometheus.
+"""APIResponsivenessPrometheus, and APIResponsiveness of older configs: how long requests take, without Prometheus.
 
 The figures are of the requests that the test itself has sent, each timed, so its percentiles are exact. That is how the
 latency of a cluster in virtual time is known; on any other it would be this program's speed, so that nothing is
@@ -23,7 +23,6 @@ from ghostfleet.core.durations import format_duration
 
 __all__ = ["APIResponsiveness"]
 
-_NAME = "APIResponsivenessPrometheus"
 #: Published: sig-scalability/slos/api_call_latency.md of kubernetes/community.
 _SINGLE, _SEVERAL = SECOND, 30 * SECOND
 #: From when on a request is slow.
@@ -33,12 +32,13 @@ _SLOW = {"resource": SECOND, "namespace": 5 * SECOND, "cluster": 30 * SECOND}
 class APIResponsiveness:
     """See the module."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "APIResponsivenessPrometheus") -> None:
+        self._name = name
         self._began: int | None = None
 
     async def execute(self, context: Context, params: Params) -> Outcome:
         if context.cluster.info.clock != "virtual":
-            return Outcome(notes=(f"{_NAME} is skipped: it needs Prometheus, or a cluster in virtual time",))
+            return Outcome(notes=(f"{self._name} is skipped: it needs Prometheus, or a cluster in virtual time",))
         action, now = params.text("action"), context.cluster.now()
         if action in ("start", "reset"):
             self._began = now
@@ -53,7 +53,7 @@ class APIResponsiveness:
         if not params.boolean("enableViolations", True):
             errors = []
         content = perf_data([_item(kind, times) for kind, times in calls.items()], "v1")
-        return Outcome([Summary(params.text("summaryName", _NAME), "json", content, now)], errors)
+        return Outcome([Summary(params.text("summaryName", self._name), "json", content, now)], errors)
 
     def dispose(self) -> None:
         """Nothing goes on by itself."""

@@ -12,7 +12,7 @@ from ghostfleet.controllers.daemonsets.placement import may_run
 from ghostfleet.controllers.pods import is_available, is_ready, is_terminal
 from ghostfleet.core.changes import Object
 
-__all__ = ["DaemonRecord", "Tally", "target_of"]
+__all__ = ["DaemonRecord", "NodeTally", "target_of"]
 
 
 def target_of(pod: Object) -> str:
@@ -31,7 +31,7 @@ def target_of(pod: Object) -> str:
     return ""
 
 
-class Tally(NamedTuple):
+class NodeTally(NamedTuple):
     """What one node adds to a set's status."""
 
     desired: int = 0
@@ -55,8 +55,8 @@ class DaemonRecord:
         self.dirty: dict[str, None] = {}
         #: When a failed pod of a node may be replaced again.
         self.not_before: dict[str, int] = {}
-        self._tallies: dict[str, Tally] = {}
-        self.sums = Tally()
+        self._tallies: dict[str, NodeTally] = {}
+        self.sums = NodeTally()
 
     def note_pod(self, old: Object | None, new: Object | None) -> None:
         for pod in (old, new):
@@ -88,22 +88,24 @@ class DaemonRecord:
     def count(self, node: str, mark: str, seconds: int, now: int) -> None:
         """Bring what a node adds to the sums up to date. `mark` is the hash of the newest revision."""
         tally = self._tally(node, mark, seconds, now)
-        before = self._tallies.get(node, Tally())
+        before = self._tallies.get(node, NodeTally())
         if tally != before:
             self._tallies[node] = tally
-            self.sums = Tally(*(total + new - old for total, new, old in zip(self.sums, tally, before, strict=True)))
+            self.sums = NodeTally(
+                *(total + new - old for total, new, old in zip(self.sums, tally, before, strict=True))
+            )
 
-    def _tally(self, node: str, mark: str, seconds: int, now: int) -> Tally:
+    def _tally(self, node: str, mark: str, seconds: int, now: int) -> NodeTally:
         fits = self.fits.get(node)
         pods = [pod for pod in self.active(node) if not is_terminal(pod)]
         if fits is None or not fits[0]:
-            return Tally(misplaced=1) if fits is not None and pods else Tally()
+            return NodeTally(misplaced=1) if fits is not None and pods else NodeTally()
         if not pods:
-            return Tally(desired=1)
+            return NodeTally(desired=1)
         oldest = pods[0]
         labels = oldest["metadata"].get("labels") or {}
         ready = is_ready(oldest)
-        return Tally(
+        return NodeTally(
             desired=1,
             current=1,
             ready=int(ready),

@@ -20,7 +20,7 @@ from ghostfleet.core.store import Store
 __all__ = ["install_kinds"]
 
 _DATA = Path(__file__).parent / "data"
-_CUSTOM = {"Queue": QUEUES, "SchedulingShard": SCHEDULING_SHARDS}
+_CUSTOM = {"Queue": QUEUES, "SchedulingShard": SCHEDULING_SHARDS, "Config": "configs.kai.scheduler"}
 _BUILT_IN = {"PriorityClass": "priorityclasses.scheduling.k8s.io", "ServiceAccount": "serviceaccounts"}
 
 

@@ -11,7 +11,7 @@ from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.following import Followed, Key
 from ghostfleet.controllers.kubeflow.definitions import PYTORCH_JOBS
 from ghostfleet.controllers.kubeflow.ending import clean_up, decide_limit, time_to_deadline, time_to_live
-from ghostfleet.controllers.kubeflow.records import Tally, TrainingJobRecord
+from ghostfleet.controllers.kubeflow.records import ReplicaStatus, TrainingJobRecord
 from ghostfleet.controllers.kubeflow.replicas import (
     CONTROLLER,
     MASTER,
@@ -167,7 +167,9 @@ class PyTorchJobController:
         if delete_pod(store, pod):
             self._recorder.normal(job, "SuccessfulDeletePod", f"Deleted pod: {pod['metadata']['name']}")
 
-    def _judge(self, job: Object, record: TrainingJobRecord, status: JobStatus, tallies: dict[str, Tally]) -> None:
+    def _judge(
+        self, job: Object, record: TrainingJobRecord, status: JobStatus, tallies: dict[str, ReplicaStatus]
+    ) -> None:
         """Say how the job stands, from the states of its pods."""
         name = job["metadata"]["name"]
         for role in record.roles:

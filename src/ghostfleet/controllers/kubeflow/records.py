@@ -12,13 +12,13 @@ from typing import NamedTuple
 from ghostfleet.controllers.kubeflow.replicas import REPLICA_INDEX, REPLICA_TYPE, Role, RoleReader
 from ghostfleet.core.changes import Object
 
-__all__ = ["Place", "Tally", "TrainingJobRecord"]
+__all__ = ["Place", "ReplicaStatus", "TrainingJobRecord"]
 
 #: Which replica: the type as labels have it, and the index.
 Place = tuple[str, int]
 
 
-class Tally(NamedTuple):
+class ReplicaStatus(NamedTuple):
     """How many pods of a role are in which state."""
 
     active: int
@@ -112,8 +112,8 @@ class TrainingJobRecord:
         if state:
             self._counts[place[0], state] = self._counts.get((place[0], state), 0) + by
 
-    def tally(self, role: Role) -> Tally:
-        return Tally(*(self._counts.get((role.word, state), 0) for state in (_ACTIVE, _SUCCEEDED, _FAILED)))
+    def tally(self, role: Role) -> ReplicaStatus:
+        return ReplicaStatus(*(self._counts.get((role.word, state), 0) for state in (_ACTIVE, _SUCCEEDED, _FAILED)))
 
     def failed_pods(self, role: Role) -> list[tuple[Place, Object]]:
         """The role's pods in phase Failed."""

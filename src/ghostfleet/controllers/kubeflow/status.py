@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ghostfleet.controllers.kubeflow.records import Tally
+from ghostfleet.controllers.kubeflow.records import ReplicaStatus
 from ghostfleet.controllers.kubeflow.replicas import Role
 from ghostfleet.core.changes import Object
 
@@ -75,7 +75,7 @@ class JobStatus:
         """The job ends now, unless it has."""
         self._rest.setdefault("completionTime", self._now)
 
-    def count(self, job: str, roles: Iterable[Role], tallies: Mapping[str, Tally]) -> None:
+    def count(self, job: str, roles: Iterable[Role], tallies: Mapping[str, ReplicaStatus]) -> None:
         """Write down how many replicas of each role are in which state."""
         self._rest["replicaStatuses"] = {
             role.type: {

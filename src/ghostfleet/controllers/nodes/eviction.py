@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.nodes.taints import no_execute, tolerated_for
-from ghostfleet.controllers.pods import condition_of, delete_pod, is_terminal, with_condition
+from ghostfleet.controllers.pods import condition_of, delete_pod, disrupted, is_terminal
 from ghostfleet.controllers.requests import Request, Steps, update_status
 from ghostfleet.controllers.workers import Workers
 from ghostfleet.core.changes import Change, Object
@@ -101,14 +101,5 @@ class TaintEviction:
         yield Request("delete", "pods", delete_pod, pod)
 
     def _disrupted(self, pod: Object) -> Object:
-        condition = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "observedGeneration": pod["metadata"].get("generation", 1),
-            "lastProbeTime": None,
-            "lastTransitionTime": rfc3339(self._store.clock.now()),
-            "reason": "DeletionByTaintManager",
-            "message": "Taint manager: deleting due to NoExecute taint",
-        }
-        status: Object = pod["status"]
-        return {**status, "conditions": with_condition(status.get("conditions") or (), condition)}
+        now, message = rfc3339(self._store.clock.now()), "Taint manager: deleting due to NoExecute taint"
+        return disrupted(pod, now, "DeletionByTaintManager", message)

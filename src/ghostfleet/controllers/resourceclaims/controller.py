@@ -16,11 +16,13 @@ from ghostfleet.api.podclaims import (
     TEMPLATES,
     ClaimError,
     allocation_of,
-    claim_names,
     consumer,
     consumers_of,
     is_made_for,
     is_reserved_for,
+    unprotected,
+    used_claims,
+    uses_claims,
 )
 from ghostfleet.controllers.events import EventRecorder
 from ghostfleet.controllers.pods import is_terminal
@@ -65,20 +67,20 @@ class ResourceClaimController:
 
     def _notice_pod(self, change: Change) -> None:
         pod = change.new if change.new is not None else change.old
-        if pod is not None and "resourceClaims" in pod["spec"]:
+        if pod is not None and uses_claims(pod):
             self._consider(pod, gone=change.new is None)
 
     def _notice_end(self, change: Change) -> None:
         pod = change.new
-        if pod is not None and "resourceClaims" in pod["spec"] and is_terminal(pod):
+        if pod is not None and uses_claims(pod) and is_terminal(pod):
             self._release(pod)
 
     def _consider(self, pod: Object, *, gone: bool = False) -> None:
-        if "resourceClaims" not in pod["spec"]:
+        if not uses_claims(pod):
             return
         if gone or _is_done(pod):
             self._release(pod)
-        elif "deletionTimestamp" not in pod["metadata"]:
+        elif "resourceClaims" in pod["spec"] and "deletionTimestamp" not in pod["metadata"]:
             self._workers.add(("pods", *_place(pod)))
 
     def _release(self, pod: Object) -> None:
@@ -236,11 +238,7 @@ def _take_finalizer(store: Store, namespace: str, name: str) -> None:
     claim = store.find(CLAIMS, namespace, name)
     if claim is None or allocation_of(claim) is not None:
         return
-    metadata = dict(claim["metadata"])
-    metadata["finalizers"] = [each for each in metadata.get("finalizers") or () if each != FINALIZER]
-    if not metadata["finalizers"]:
-        del metadata["finalizers"]
-    store.update(CLAIMS, {**claim, "metadata": metadata})
+    store.update(CLAIMS, unprotected(claim))
 
 
 def _place(obj: Object) -> Place:
@@ -255,7 +253,7 @@ def _is_done(pod: Object) -> bool:
 def _known_names(pod: Object) -> Iterator[str]:
     """The names of a pod's claims, up to the first that was not made."""
     try:
-        for name, _ in claim_names(pod):
+        for name, _ in used_claims(pod):
             yield name
     except ClaimError:
         return

@@ -14,13 +14,20 @@ __all__ = ["RunaiPart"]
 
 
 class RunaiPart:
-    """Run:ai on one store; where KAI schedules its pods, KAI groups them."""
+    """Run:ai on one store; where KAI schedules its pods, by whatever name, KAI groups them."""
 
     def __init__(
-        self, store: Store, routes: PodRoutes, creator: PodCreator, profile: Profile, *, groups: bool = True
+        self,
+        store: Store,
+        routes: PodRoutes,
+        creator: PodCreator,
+        profile: Profile,
+        *,
+        scheduler: str = "default-scheduler",
+        groups: bool = True,
     ) -> None:
         self._controllers = (
-            WorkloadController(store, creator.templates, profile),
+            WorkloadController(store, creator.templates, profile, scheduler),
             RunaiJobController(store, routes, creator, profile),
             PodGrouper(store, profile) if groups else None,
         )

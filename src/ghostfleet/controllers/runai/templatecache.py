@@ -67,10 +67,13 @@ class WorkloadTemplate(NamedTuple):
 
 
 class TemplateCache:
-    """Makes templates of the workloads of one kind, whose pods have one container of this name."""
+    """Makes templates of the workloads of one kind, whose pods have one container of this name.
 
-    def __init__(self, container: str, templates: PodTemplates) -> None:
+    Workloads that name no scheduler get this one."""
+
+    def __init__(self, container: str, templates: PodTemplates, scheduler: str = _SCHEDULER) -> None:
         self._container = container
+        self._scheduler = scheduler
         self._templates = templates
         self._last: tuple[Object, WorkloadTemplate] | None = None
 
@@ -101,7 +104,7 @@ class TemplateCache:
         if mounts:
             container["volumeMounts"] = mounts
         pod: Object = {"containers": [container], "restartPolicy": "Never"}
-        pod["schedulerName"] = text(spec, "schedulerName") or _SCHEDULER
+        pod["schedulerName"] = text(spec, "schedulerName") or self._scheduler
         if volumes:
             pod["volumes"] = volumes
         pod |= _placement(spec)

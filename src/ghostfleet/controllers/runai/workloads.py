@@ -60,12 +60,12 @@ _RESOURCES = {
 class WorkloadController:
     """Turns the workloads of one store into jobs."""
 
-    def __init__(self, store: Store, templates: PodTemplates, profile: Profile) -> None:
+    def __init__(self, store: Store, templates: PodTemplates, profile: Profile, scheduler: str) -> None:
         client = profile.api_client("runai-workload-controller", "Run:ai workload controller")
         self._store: Reader = store
         self._recorder = EventRecorder(store, "workload-controller", profile, client)
         self._template_caches = {
-            resource: TemplateCache("pytorch" if resource == DISTRIBUTED else "main", templates)
+            resource: TemplateCache("pytorch" if resource == DISTRIBUTED else "main", templates, scheduler)
             for resource in WORKLOADS
         }
         self._workers: Workers[Key] = Workers(

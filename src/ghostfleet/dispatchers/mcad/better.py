@@ -30,7 +30,7 @@ from ghostfleet.dispatchers.mcad.dispatch import NOT_RUNNABLE
 from ghostfleet.dispatchers.mcad.followup import FollowUp
 from ghostfleet.dispatchers.mcad.placement import PodPlacement
 from ghostfleet.dispatchers.mcad.reasons import no_place
-from ghostfleet.dispatchers.mcad.waiting import Lines, Signature
+from ghostfleet.dispatchers.mcad.waiting import Signature, WaitingLines
 from ghostfleet.dispatchers.mcad.wrapper import QUOTA_SUBTREES, Key, Wrapper
 
 __all__ = ["BetterMcad"]
@@ -47,7 +47,7 @@ class BetterMcad(FollowUp):
     """Dispatches a wrapper once all of its pods have room at the same time."""
 
     def _begin(self) -> None:
-        self.lines = Lines()
+        self.lines = WaitingLines()
         self._waiting: dict[Key, _Waiting] = {}
         self._turn_handle: Handle | None = None
         self._aging: Handle | None = None

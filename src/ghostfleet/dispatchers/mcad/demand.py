@@ -15,11 +15,11 @@ from ghostfleet.core.changes import Object
 from ghostfleet.dispatchers.mcad.amounts import NOTHING, Amounts, container_amounts, total
 from ghostfleet.dispatchers.mcad.wrapper import Item, Wrapper
 
-__all__ = ["Demand", "Part", "PodGroup", "demand_of", "disagreements", "item_demand", "pod_groups"]
+__all__ = ["Demand", "DemandPart", "PodGroup", "demand_of", "disagreements", "item_demand", "pod_groups"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DemandPart:
     """A part of a demand: so many times so much, and where that was read."""
 
     source: str
@@ -36,7 +36,7 @@ class Demand:
     """What a wrapper is taken to need in all."""
 
     total: Amounts
-    parts: tuple[Part, ...]
+    parts: tuple[DemandPart, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +54,12 @@ def demand_of(wrapper: Wrapper) -> Demand:
     return Demand(total(part.amounts for part in parts), parts)
 
 
-def item_demand(item: Item, index: int = 0) -> tuple[Part, ...]:
+def item_demand(item: Item, index: int = 0) -> tuple[DemandPart, ...]:
     """The parts of an item's demand."""
     path = f"GenericItems[{index}]"
     if item.custom:
         return tuple(
-            Part(f"{path}.custompodresources[{number}]", each.count, each.each)
+            DemandPart(f"{path}.custompodresources[{number}]", each.count, each.each)
             for number, each in enumerate(item.custom)
         )
     spec = _object(item.template.get("spec"))
@@ -67,7 +67,7 @@ def item_demand(item: Item, index: int = 0) -> tuple[Part, ...]:
     if pod is None:
         return ()
     field = "spec.template.spec.containers" if "template" in spec else "spec.containers"
-    return (Part(f"{path}.generictemplate.{field}", _count(spec.get("replicas")), _containers(pod)),)
+    return (DemandPart(f"{path}.generictemplate.{field}", _count(spec.get("replicas")), _containers(pod)),)
 
 
 def _object(given: Any) -> Object:

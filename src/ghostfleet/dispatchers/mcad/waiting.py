@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from ghostfleet.dispatchers.mcad.wrapper import Key
 
-__all__ = ["Lines", "Signature"]
+__all__ = ["Signature", "WaitingLines"]
 
 Signature = tuple[object, ...]
 #: Sorts by priority and arrival; the number keeps signatures from being compared.
@@ -29,7 +29,7 @@ class _Line:
         self.blocked = False
 
 
-class Lines:
+class WaitingLines:
     """All that wait."""
 
     def __init__(self) -> None:

@@ -27,6 +27,7 @@ _KINDS = (
     Kind(_RESOURCE, "v1", "resourceclaims"),
     Kind(_RESOURCE, "v1", "resourceslices", namespaced=False),
     Kind(_RESOURCE, "v1", "deviceclasses", namespaced=False),
+    Kind(_RESOURCE, "v1beta2", "devicetaintrules", namespaced=False),
 )
 
 

@@ -17,7 +17,8 @@ from ghostfleet.core.changes import Object
 from ghostfleet.drive.interface import PODS, Cluster, Refused
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.explain.copying import copy_cluster
-from ghostfleet.lab.explain.pod import PodExplanation, judge, without_looking
+from ghostfleet.lab.explain.kai import KaiExplanation
+from ghostfleet.lab.explain.pod import PodExplanation, explain_pod, is_for_kai, judge, waits, without_looking
 from ghostfleet.schedulers.framework import Profile
 from ghostfleet.schedulers.kube.remedies import fresh_nodes
 from ghostfleet.schedulers.kube.schedule_one import ScheduleAlgorithm
@@ -55,7 +56,7 @@ class OwnerExplanation:
     fit_now: int
     verdict: str
     #: The first pod that has none, when all that fit are placed.
-    first: PodExplanation | None = None
+    first: PodExplanation | KaiExplanation | None = None
     nodes: MoreNodes | None = None
 
 
@@ -68,6 +69,11 @@ async def explain_owner(cluster: Cluster, kind: str, namespace: str, name: str) 
             f"no pod in namespace {namespace} belongs to {kind}/{name}, and there is no Job, Deployment, ReplicaSet or "
             "StatefulSet of that name; `kubectl get events` may say why nothing was made"
         )
+    for_kai = [pod for pod in pods if waits(pod) and await is_for_kai(cluster, pod)]
+    if for_kai:
+        first = await explain_pod(cluster, namespace, for_kai[0]["metadata"]["name"])
+        verdict = f"{len(for_kai)} of its pods wait for KAI; the first one: {first.verdict}"
+        return OwnerExplanation(wanted, namespace, name, _phases(pods), len(for_kai), 0, 0, verdict, first)
     waiting = [pod for pod in pods if without_looking(pod) is None]
     lacking = _lacking(owner, pods) if owner is not None else []
     counts = _phases(pods)

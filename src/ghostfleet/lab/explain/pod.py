@@ -14,15 +14,18 @@ from ghostfleet.core.quantity import compare
 from ghostfleet.drive.interface import PODS, Cluster, Refused
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.explain.copying import copy_cluster
+from ghostfleet.lab.explain.kai import KaiExplanation, explain_with_kai, is_kais
+from ghostfleet.lab.kaistate import has_kai, read_kai
 from ghostfleet.schedulers.dra import RequestCensus
 from ghostfleet.schedulers.framework import Profile
 from ghostfleet.schedulers.kube.findings import Reason, device_findings, findings
 from ghostfleet.schedulers.kube.remedies import Remedy, find_remedies
 from ghostfleet.schedulers.kube.schedule_one import ScheduleAlgorithm
 
-__all__ = ["PodExplanation", "explain_pod", "judge", "without_looking"]
+__all__ = ["PodExplanation", "explain_pod", "is_for_kai", "judge", "waits", "without_looking"]
 
 _DEFAULT = "default-scheduler"
+_NODE_POOL = "kai.scheduler/node-pool"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +47,17 @@ class PodExplanation:
     remedies: tuple[Remedy, ...] = ()
 
 
-async def explain_pod(cluster: Cluster, namespace: str, name: str) -> PodExplanation:
+async def explain_pod(cluster: Cluster, namespace: str, name: str) -> PodExplanation | KaiExplanation:
+    """Explain one pod, by the rules of the scheduler that it waits for."""
     try:
         pod = await cluster.get(PODS, namespace, name)
     except Refused as refusal:
         if refusal.code == 404:
             raise LabError(f"there is no pod {name} in namespace {namespace}") from refusal
         raise
+    if waits(pod) and await is_for_kai(cluster, pod):
+        pool = (pod["metadata"].get("labels") or {}).get(_NODE_POOL, "")
+        return explain_with_kai(await read_kai(cluster, pool), pod)
     simple = without_looking(pod)
     if simple is not None:
         return _explained(pod, simple)
@@ -79,6 +86,18 @@ def judge(algorithm: ScheduleAlgorithm, pod: Object) -> PodExplanation:
     )
 
 
+async def is_for_kai(cluster: Cluster, pod: Object) -> bool:
+    """Whether a pod waits for KAI, on a cluster that has it."""
+    name = (cluster.info.made.get("kai") or {}).get("schedulerName", "kai-scheduler")
+    return is_kais(pod, name) and await has_kai(cluster)
+
+
+def waits(pod: Object) -> bool:
+    """Whether a pod has no node and may get one."""
+    spec, status = pod["spec"], pod.get("status") or {}
+    return not (spec.get("nodeName") or spec.get("schedulingGates") or status.get("phase") in ("Succeeded", "Failed"))
+
+
 def without_looking(pod: Object) -> str | None:
     """What is the case with a pod that no scheduler has to think about."""
     spec, status = pod["spec"], pod.get("status") or {}
@@ -90,7 +109,7 @@ def without_looking(pod: Object) -> str | None:
         return f"it is not scheduled before these gates are removed: {', '.join(gate['name'] for gate in gates)}"
     scheduler = spec.get("schedulerName", _DEFAULT)
     if scheduler != _DEFAULT:
-        return f"it waits for the scheduler {scheduler}; only what {_DEFAULT} does can be explained"
+        return f"it waits for the scheduler {scheduler}; only what {_DEFAULT} and KAI do can be explained"
     return None
 
 

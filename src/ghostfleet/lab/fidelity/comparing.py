@@ -11,10 +11,14 @@ from ghostfleet.lab.fidelity.experiments import Experiment, measure
 from ghostfleet.lab.fidelity.figures import Measurement
 from ghostfleet.lab.fidelity.records import MeasurementRecord, Records, origin_here
 from ghostfleet.lab.fidelity.sides import Embedding, Side
+from ghostfleet.lab.fidelity.stalls import LONGEST_STALL
 from ghostfleet.lab.fidelity.verdicts import Line, judge
 from ghostfleet.lab.progress import Progress
 
 __all__ = ["Compared", "RealComparison"]
+
+#: How often an experiment is made at most on a real cluster that stands still.
+_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +57,24 @@ class RealComparison:
             record = self._records.find(experiment)
             if record is None:
                 side = side or real()
-                measured = self._measure(side, "real", experiment)
-                record = MeasurementRecord(measured, origin_here(side.parts))
-                self._records.add(record)
+                record = self._real(side, experiment)
             ours = self._measure(self._ours, "embedded", experiment)
             self.compared.append(Compared(experiment, record, ours))
+
+    def _real(self, side: Side, experiment: Experiment) -> MeasurementRecord:
+        """Measure on the real side; if that stands still meanwhile, a few times, of which the best counts."""
+        best, least = None, float("inf")
+        for _ in range(_TRIES):
+            measured = self._measure(side, "real", experiment)
+            stalled = measured.stalled or 0.0
+            if best is None or stalled < least:
+                best, least = MeasurementRecord(measured, origin_here(side.parts)), stalled
+                self._records.add(best)
+            if stalled <= LONGEST_STALL:
+                break
+            self._progress.say(f"real cluster: {experiment}: it stood still for {stalled:.1f} s meanwhile")
+        assert best is not None
+        return best
 
     def _measure(self, side: Side, name: str, experiment: Experiment) -> Measurement:
         directory = RunDirectory(self._directory / f"{name}-{experiment.test}-{experiment.jobs}x{experiment.nodes}")

@@ -16,6 +16,7 @@ from ghostfleet.lab.clean import clean
 from ghostfleet.lab.directory import RunDirectory
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.fidelity.figures import SCRIPT, Measurement, figures_of
+from ghostfleet.lab.fidelity.stalls import probed
 from ghostfleet.lab.mix import Mix, WorkloadClass
 from ghostfleet.lab.plan import RUN_LABEL, Plan
 from ghostfleet.lab.progress import Progress
@@ -81,8 +82,12 @@ def measure(
     directory.make()
     directory.clear()
     test = _scale_test if experiment.test == SCALE_TEST else _stress
+    work = test(cluster, experiment.jobs, directory, progress, seed)
     try:
-        seconds = cluster.run(test(cluster, experiment.jobs, directory, progress, seed))
+        if cluster.info.clock == "virtual":
+            seconds, stalled = cluster.run(work), 0.0
+        else:
+            seconds, stalled = cluster.run(probed(cluster, work))
     finally:
         if not keep:
             cluster.run(_remove(cluster, _run(experiment.test, experiment.jobs, directory), progress))
@@ -90,7 +95,7 @@ def measure(
     complete = sum("finished" in each for each in marks)
     if complete < experiment.jobs:
         raise LabError(f"{experiment}: only {complete:,} were seen to complete; {directory.path} has what was recorded")
-    return Measurement(*experiment, figures_of(marks) | seconds)
+    return Measurement(*experiment, figures_of(marks) | seconds, stalled)
 
 
 async def _scale_test(

@@ -68,6 +68,8 @@ class Measurement:
     jobs: int
     nodes: int
     seconds: Mapping[str, float]
+    #: For how many seconds the cluster stood still at worst meanwhile; None if nobody has looked.
+    stalled: float | None = None
 
 
 def figures_of(marks: Iterable[Mapping[str, int]]) -> dict[str, float]:

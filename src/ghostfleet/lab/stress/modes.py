@@ -8,7 +8,7 @@ in an AppWrapper, and the dispatcher of that name stands in front of the schedul
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ghostfleet.cluster import Cluster, ClusterConfig, add_nodes
 from ghostfleet.core.changes import Object
@@ -59,33 +59,34 @@ class Mode:
         seed: int = 0,
         profile: str = "",
         stages: tuple[str, ...] = (),
-        schedulers: tuple[str, ...] = (),
+        scheduling: ClusterConfig | None = None,
+        dra: str = "",
     ) -> Cluster:
-        """A fresh cluster of this mode, with its nodes Ready."""
-        config = ClusterConfig(
+        """A fresh cluster of this mode, with its nodes Ready; with `dra`, GPUs are devices of that profile."""
+        config = replace(
+            scheduling or ClusterConfig(replaces_default=True),
             profile=profile or self.profile,
             stages=stages or self.stages,
             commands="ignored" if self.fake else "played",
             dispatcher=self.dispatcher,
-            schedulers=schedulers,
-            replaces_default=True,
         )
+        prefix = "kwok-node-" if self.fake else "kind-worker-"
+        shape = NodeShape(count=nodes, prefix=prefix, cpu=self.cpu, memory=self.memory, gpus=_GPUS, dra=dra)
         try:
             cluster = Cluster(config=config, seed=seed)
-        except ValueError as error:
+            add_nodes(cluster, replace(shape, fake_taint=self.fake))
+        except (ValueError, OSError) as error:
             raise LabError(str(error)) from error
-        prefix = "kwok-node-" if self.fake else "kind-worker-"
-        add_nodes(
-            cluster,
-            NodeShape(count=nodes, prefix=prefix, cpu=self.cpu, memory=self.memory, gpus=_GPUS, fake_taint=self.fake),
-        )
         cluster.clock.advance(_WARM_UP)  # type: ignore[attr-defined]  # a fresh cluster is on a virtual clock
         return cluster
 
-    def manifest(self, number: int, pods: int, gpus: int, run: str) -> Object:
-        """What is submitted for one Job."""
+    def manifest(self, number: int, pods: int, gpus: int, run: str, claim_template: str = "") -> Object:
+        """What is submitted for one Job; its pods ask for GPUs, or have a claim."""
         name = f"{self.stem}{number}"
-        job = self._job(name, pods, gpus, run)
+        job = self._job(name, pods, 0 if claim_template else gpus, run)
+        if claim_template:
+            named = [{"name": "gpu", "resourceClaimTemplateName": claim_template}]
+            job["spec"]["template"]["spec"]["resourceClaims"] = named
         if not self.dispatcher:
             return job
         return {

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from ghostfleet.cluster import ClusterConfig
 from ghostfleet.core.clock import SECOND
 from ghostfleet.drive.embedded import Embedded
 from ghostfleet.drive.interface import JOBS, PODS, Cluster
+from ghostfleet.lab.deviceclaims import CLAIM_TEMPLATE
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.plan import RUN_LABEL
 from ghostfleet.lab.progress import Progress
@@ -38,8 +40,10 @@ class StressPlan:
     #: Another profile or other stages than the mode's own.
     profile: str = ""
     stages: tuple[str, ...] = ()
-    #: Schedulers of the user's own, path.py:Class; the first takes the place of the default one.
-    schedulers: tuple[str, ...] = ()
+    #: How its clusters schedule; another scheduler takes the place of the default one.
+    scheduling: ClusterConfig | None = None
+    #: A profile of DRA devices: then pods have claims of GPUs.
+    dra: str = ""
 
     def trials(self) -> Iterator[tuple[Mode, int, int]]:
         """Mode, number of Jobs and iteration of each trial, in order."""
@@ -65,11 +69,26 @@ def run_stress(
         seed = plan.seed + iteration
         run = f"stress-{mode.name}-{jobs}-{iteration}"
         cluster = outside or Embedded(
-            mode.cluster(plan.nodes, seed=seed, profile=plan.profile, stages=plan.stages, schedulers=plan.schedulers)
+            mode.cluster(
+                plan.nodes,
+                seed=seed,
+                profile=plan.profile,
+                stages=plan.stages,
+                scheduling=plan.scheduling,
+                dra=plan.dra,
+            )
         )
         try:
             trial = run_trial(
-                cluster, mode, jobs, pods=plan.pods, gpus=plan.gpus, run=run, seed=seed, progress=progress
+                cluster,
+                mode,
+                jobs,
+                pods=plan.pods,
+                gpus=plan.gpus,
+                run=run,
+                seed=seed,
+                progress=progress,
+                claims=bool(plan.dra),
             )
         finally:
             if outside is not None:
@@ -88,6 +107,9 @@ async def _clean(cluster: Cluster, mode: Mode, run: str) -> None:
     if kind is not None:
         await cluster.delete_all(kind, _NAMESPACE, selector)
     await cluster.delete_all(JOBS, _NAMESPACE, selector)
+    claims = await cluster.resolve(*CLAIM_TEMPLATE)
+    if claims is not None:
+        await cluster.delete_all(claims, _NAMESPACE, selector)
     for _ in range(600):
         if not await cluster.list(PODS, _NAMESPACE, selector):
             return

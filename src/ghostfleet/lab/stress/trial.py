@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 from ghostfleet.core.changes import Object
 from ghostfleet.core.clock import SECOND
 from ghostfleet.core.profile import load_profile
 from ghostfleet.core.timestamps import parse_rfc3339
 from ghostfleet.drive.interface import JOBS, PODS, Cluster, Kind
+from ghostfleet.lab.deviceclaims import CLAIM_TEMPLATE, DeviceClaims, default_class
 from ghostfleet.lab.errors import LabError
 from ghostfleet.lab.plan import RUN_LABEL
 from ghostfleet.lab.progress import Progress
@@ -61,11 +63,15 @@ class Trial:
 class _Script:
     """The script's loop on one cluster."""
 
-    def __init__(self, cluster: Cluster, mode: Mode, pods: int, gpus: int, run: str, progress: Progress) -> None:
+    def __init__(
+        self, cluster: Cluster, mode: Mode, pods: int, gpus: int, run: str, progress: Progress, *, claims: bool
+    ) -> None:
         self._cluster = cluster
         self._mode = mode
         self._pods = pods
         self._gpus = gpus
+        #: Whether GPUs are claimed as devices.
+        self._claims = claims
         self._run = run
         self._selector = f"{RUN_LABEL}={run}"
         self._progress = progress
@@ -100,9 +106,20 @@ class _Script:
 
     async def _submit(self, jobs: int) -> None:
         kind = await self._kind()
+        template = await self._claim_template() if self._claims else ""
         for number in range(1, jobs + 1):
             await self._cluster.sleep(self._apply)
-            await self._cluster.create(kind, self._mode.manifest(number, self._pods, self._gpus, self._run))
+            await self._cluster.create(kind, self._mode.manifest(number, self._pods, self._gpus, self._run, template))
+
+    async def _claim_template(self) -> str:
+        """Make the template of the pods' claims; answers its name."""
+        kind = await self._cluster.resolve(*CLAIM_TEMPLATE)
+        if kind is None:
+            raise LabError("the cluster has no ResourceClaimTemplate (resource.k8s.io/v1), as --dra needs it")
+        claims = DeviceClaims(shared=False, device_class=await default_class(self._cluster))
+        name = claims.template_name(self._run, self._gpus)
+        await self._cluster.create(kind, claims.template(_NAMESPACE, {RUN_LABEL: self._run}, name, self._gpus))
+        return name
 
     async def _wait(self, jobs: int, begin: int) -> None:
         while True:
@@ -137,18 +154,25 @@ class _Script:
 
 
 async def play_trial(
-    cluster: Cluster, mode: Mode, jobs: int, *, pods: int, gpus: int, run: str, seed: int, progress: Progress
+    cluster: Cluster,
+    mode: Mode,
+    jobs: int,
+    *,
+    pods: int,
+    gpus: int,
+    run: str,
+    seed: int,
+    progress: Progress,
+    claims: bool = False,
 ) -> Trial:
-    """One trial; the seed decides where in a second it begins."""
+    """One trial; the seed decides where in a second it begins. With `claims`, GPUs are claimed as DRA devices."""
     phase = int(Random(f"{seed}/{mode.name}/{jobs}").random() * SECOND)
-    return await _Script(cluster, mode, pods, gpus, run, progress).play(jobs, phase)
+    return await _Script(cluster, mode, pods, gpus, run, progress, claims=claims).play(jobs, phase)
 
 
-def run_trial(
-    cluster: Cluster, mode: Mode, jobs: int, *, pods: int, gpus: int, run: str, seed: int, progress: Progress
-) -> Trial:
+def run_trial(cluster: Cluster, mode: Mode, jobs: int, **asked: Any) -> Trial:
     """Play one trial to its end."""
-    return cluster.run(play_trial(cluster, mode, jobs, pods=pods, gpus=gpus, run=run, seed=seed, progress=progress))
+    return cluster.run(play_trial(cluster, mode, jobs, **asked))
 
 
 def _after(begin: int, stamps: list[str]) -> float:

@@ -199,8 +199,10 @@ class _Parser:
                 count += 1
             if not count:
                 continue
-            # The smallest int has no positive counterpart: the sign belongs to the number.
-            signed = operator == "-" or (self.at("-") and self.words[self.place + 1][0] == "number")
+            # The smallest int has no positive counterpart: a single sign belongs to the number.
+            signed = (operator == "-" and count == 1) or (
+                operator == "!" and self.at("-") and self.words[self.place + 1][0] == "number"
+            )
             if signed and operator == "!":
                 self.place += 1
             sort, text, here = self.words[self.place]

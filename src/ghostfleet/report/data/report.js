@@ -196,6 +196,35 @@
     });
   }
 
+  function drawQueues() {
+    if (data.queues === null) return;
+    const { times, allocated, fairShare } = data.queues;
+    const names = Object.keys(allocated);
+    if (names.length === 0) return;
+    const shade = at => color(SHADES[at % SHADES.length]);
+    draw("queues", {
+      columns: [times, ...names.map(name => allocated[name]), ...names.map(name => fairShare[name])],
+      series: [
+        ...names.map((name, at) => ({ label: name, stroke: shade(at), paths: stepped })),
+        ...names.map((name, at) => ({ label: `${name}, fair share`, stroke: shade(at), dash: [6, 4], paths: stepped, show: false })),
+      ],
+      x: { ...inTime, range: wholeRun }, y: inFigures, sync: "time",
+    });
+  }
+
+  function drawDevices() {
+    if (!data.devices) return;
+    const { allocated, there } = data.devices, most = Math.max(...allocated);
+    draw("devices", {
+      columns: [sliceStarts, allocated, there],
+      series: [
+        { label: "Allocated", stroke: color("s3"), fill: color("s3") + "2e", paths: stepped },
+        { label: "There", stroke: color("s4"), dash: [6, 4], paths: stepped, show: Math.max(...there) <= 10 * most },
+      ],
+      x: { ...inTime, range: wholeRun }, y: inFigures, sync: "time",
+    });
+  }
+
   /* Lines across a histogram at the percentiles of its phase. */
   const percentiles = phase => chart => {
     const { ctx, bbox } = chart, ratio = devicePixelRatio;
@@ -250,7 +279,7 @@
   }
 
   function drawAll() {
-    drawTotals(); drawRates(); drawQueue(); drawGpus(); drawPhase();
+    drawTotals(); drawRates(); drawQueue(); drawGpus(); drawQueues(); drawDevices(); drawPhase();
   }
 
   offerPhases();

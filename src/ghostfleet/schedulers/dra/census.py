@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ghostfleet.api.devicetaints import tolerated
 from ghostfleet.schedulers.dra.allocator import Allocator, ClassNotFound
 from ghostfleet.schedulers.dra.counters import Counting
 from ghostfleet.schedulers.dra.pools import Candidate
 from ghostfleet.schedulers.dra.requests import PodClaims, Request
-from ghostfleet.schedulers.dra.taints import tolerated
 
 __all__ = ["RequestCensus", "census"]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
+from ghostfleet.api.devicetaints import PREVENTING
 from ghostfleet.core import quantity
 from ghostfleet.schedulers.dra.nodes import NodeTest, node_test
 
@@ -18,8 +19,6 @@ __all__ = ["Device", "DeviceID", "PoolID", "Slice"]
 Object = Mapping[str, Any]
 #: set of counters, and how much of each
 Counters = dict[str, dict[str, int]]
-
-_PREVENTING = ("NoSchedule", "NoExecute")
 
 
 class PoolID(NamedTuple):
@@ -53,7 +52,7 @@ class Device:
         self.multiple: bool = device.get("allowMultipleAllocations") or False
         self.consumes = _consumption(device.get("consumesCounters"))
         #: taints that must be tolerated
-        self.preventing = [taint for taint in device.get("taints") or () if taint.get("effect") in _PREVENTING]
+        self.preventing = [taint for taint in device.get("taints") or () if taint.get("effect") in PREVENTING]
         #: which nodes it is for, where its slice leaves that to each device
         self.fits_node: NodeTest | None = None
         #: what selectors said of it

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from ghostfleet.api.devicetaints import tolerated
 from ghostfleet.schedulers.dra.allocated import AllocatedDevices
 from ghostfleet.schedulers.dra.capacity import Consumed, fitting_capacity
 from ghostfleet.schedulers.dra.constraints import Constraint
@@ -21,7 +22,6 @@ from ghostfleet.schedulers.dra.errors import AllocationError, AllocationTimeout
 from ghostfleet.schedulers.dra.features import Features
 from ghostfleet.schedulers.dra.pools import Candidate, Pool
 from ghostfleet.schedulers.dra.requests import Request
-from ghostfleet.schedulers.dra.taints import tolerated
 
 __all__ = ["MOST_DEVICES", "Search", "SearchedClaim", "Taken", "Wanted"]
 

@@ -129,9 +129,15 @@ class CycleState:
     @property
     def error(self) -> tuple[str, str] | None:
         """The plugin whose filter found something wrong with such pods while it looked at nodes, and what."""
+        slots = [slot for _, each in self.filters for slot in each.errors()]
+        return next((found for slot in slots if (found := self.error_on(slot)) is not None), None)
+
+    def error_on(self, slot: int) -> tuple[str, str] | None:
+        """The same for one node; a plugin is not asked about a node that one before it has ruled out."""
         for name, each in self.filters:
-            if each.error:
-                return name, each.error
+            wrong = each.errors().get(slot)
+            if wrong is not None and (refusal := self.refusal(slot)) is not None and refusal.plugin == name:
+                return name, wrong
         return None
 
     def reserve(self, pod: Object, node: str) -> bool | None:

@@ -60,7 +60,7 @@ class ClusterEvents:
         for name in plugins:
             plugin = REGISTRY.get(name)
             events = plugin.events if plugin is not None else frozenset()
-            if events and (self.freed or any(event in events for event in self.seen)):
+            if (self.freed and _NODES in events) or any(event in events for event in self.seen):
                 return True
         return bool(self.freed) and self._fits_now(cycle)
 
@@ -68,8 +68,11 @@ class ClusterEvents:
         if cycle is None or cycle.may_preempt:
             return True
         if len(self.freed) <= _ONE_BY_ONE:
-            return any(cycle.value(slot) >= 0 for slot in self.freed)
-        return bool(cycle.possible(np.fromiter(self.freed, np.int64, len(self.freed))).any())
+            fits = any(cycle.value(slot) >= 0 for slot in self.freed)
+        else:
+            fits = bool(cycle.possible(np.fromiter(self.freed, np.int64, len(self.freed))).any())
+        # What is wrong with a pod is told when it is tried.
+        return fits or cycle.error is not None
 
 
 class Queue(Protocol):

@@ -52,7 +52,10 @@ def load_scheduler(place: str) -> Scheduler:
     module = importlib.util.module_from_spec(spec)
     # Dataclasses and the like look their module up by name.
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ValueError(f"scheduler {place!r}: {path} cannot be loaded: {type(error).__name__}: {error}") from error
     made = getattr(module, class_name, None)
     if not isinstance(made, type):
         raise ValueError(f"scheduler {place!r}: there is no class {class_name} in {path}")

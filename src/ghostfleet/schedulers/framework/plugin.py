@@ -100,8 +100,10 @@ class Filter:
     by_amounts: ClassVar[bool] = False
     #: Whether a pod has to be tried alone, because it depends on what is written for those before it.
     sequential: bool = False
-    #: What is wrong, in the words for the pods, when they cannot be scheduled at all; "" when nothing is.
-    error: str = ""
+
+    def errors(self) -> Mapping[int, str]:
+        """What is wrong with the pods, in the words for them, by the slot of the node that showed it."""
+        return {}
 
     @property
     def active(self) -> bool:
@@ -164,7 +166,7 @@ class PostFilterResult(NamedTuple):
     nominate: str | None = ""
     #: Pods to evict there.
     victims: Sequence[PodInfo] = ()
-    #: Whether the plugins after it are not asked any more.
+    #: Whether something went wrong, so that this is all that is said, and plugins after it are not asked any more.
     final: bool = False
     #: What is to be written, if the decision comes true.
     write: Callable[[], None] | None = None
@@ -265,5 +267,10 @@ class Plugin:
         return 0
 
     def pre_bind(self, pod: Object, info: SpecInfo, node: str) -> bool | None:  # noqa: ARG002
-        """Whether all is ready for a pod on its node; asked again after the plugin's events. None gives it up."""
+        """Whether all is ready for a pod on its node; asked again after the plugin's events. None gives it up, and
+        Aborted does so with words for the pod."""
         return True
+
+    def next_look(self, pod: Object) -> int | None:  # noqa: ARG002
+        """When pre_bind is to be asked again about a pod that waits, if no event comes first; None for never."""
+        return None

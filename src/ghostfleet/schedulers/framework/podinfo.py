@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from ghostfleet.api.extendedresources import is_extended
 from ghostfleet.api.podresources import ResourceList, add_resources, container_resources
 from ghostfleet.core.changes import Object
 from ghostfleet.core.quantity import from_milli, from_value, parse
@@ -52,6 +53,7 @@ HostPort = tuple[str, str, int]
 #: plugin's have nothing to do with it.
 FIELDS = (
     "affinity",
+    "extendedResources",
     "hostPorts",
     "nodeSelector",
     "resourceClaims",
@@ -155,6 +157,7 @@ class SpecInfo:
         "delta",
         "disks",
         "ephemeral",
+        "extended",
         "fields",
         "has_terms",
         "images",
@@ -186,8 +189,13 @@ class SpecInfo:
         self.node_key = orjson.dumps([self.node_selector, self.node_affinity])
         self.toleration_key = orjson.dumps(self.tolerations)
         self.ports: tuple[HostPort, ...] = _host_ports(spec)
+        #: Resources it asks for that devices may stand for.
+        self.extended: tuple[str, ...] = tuple(
+            name for name, amount in self.requests.asked.items() if amount and is_extended(name)
+        )
         #: Which of the fields that plugins may be about there are.
-        self.fields = frozenset(field for field in FIELDS if spec.get(field) or (field == "hostPorts" and self.ports))
+        own = {"hostPorts": self.ports, "extendedResources": self.extended}
+        self.fields = frozenset(field for field in FIELDS if own.get(field) or spec.get(field))
         self.images: tuple[str, ...] = _images(spec)
         self.containers = len(spec.get("containers") or ()) + len(spec.get("initContainers") or ())
         self.spread: list[Object] = spec.get("topologySpreadConstraints") or []

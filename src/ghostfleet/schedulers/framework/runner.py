@@ -54,6 +54,8 @@ class Runner:
         self._store = store
         self._clock = clock
         self._pace = pace
+        #: Whether a cycle takes any time.
+        self._costs = bool(pace.cycle_cost)
         self._handle: Handle | None = None
         self._started = -pace.period
         self.snapshot = Snapshot(store)
@@ -76,9 +78,10 @@ class Runner:
     def wake(self) -> None:
         """Let a cycle begin soon."""
         if self._handle is None:
-            client, now = self._pace.client, self._clock.now()
-            due = max(self._started + self._pace.period, now + (client.informer_delay() if client is not None else 0))
-            if due > now:
+            due = self._started + self._pace.period
+            if self._pace.client is not None:
+                due = max(due, self._clock.now() + self._pace.client.informer_delay())
+            if due > self._clock.now():
                 self._handle = self._clock.call_at(due, self._run)
             else:
                 self._handle = self._clock.call_soon(self._run)
@@ -96,7 +99,7 @@ class Runner:
 
     def cycle_cost(self) -> int:
         """How long a cycle takes now."""
-        return self._pace.cycle_cost(len(self.snapshot.nodes))
+        return self._pace.cycle_cost(len(self.snapshot.nodes)) if self._costs else 0
 
     def cycle(self, now: int) -> bool:
         """One cycle; answers whether there is more to do."""

@@ -144,6 +144,11 @@ class Framework:
         for plugin in reversed(cycle.concerned(self.reservers)):
             plugin.unreserve(pod, cycle.info, node)
 
+    def next_look(self, cycle: CycleState, pod: Object) -> int | None:
+        """When to ask again whether a pod that waits can be bound; None when only events matter."""
+        looks = [plugin.next_look(pod) for plugin in cycle.concerned(self.pre_binds)]
+        return min((look for look in looks if look is not None), default=None)
+
     def may_bind(self, cycle: CycleState, pod: Object, node: str) -> bool | None:
         """Whether a pod that was waited for can be bound now; None when it has to give its node up."""
         ready = True

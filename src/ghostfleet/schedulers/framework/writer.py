@@ -14,10 +14,12 @@ from typing import NamedTuple
 
 from ghostfleet.api.defaults.pods import scheduled
 from ghostfleet.core.changes import Object
+from ghostfleet.core.clock import Handle
 from ghostfleet.core.errors import ApiError
 from ghostfleet.core.latency import Client
 from ghostfleet.core.timestamps import rfc3339
 from ghostfleet.schedulers.framework.cyclestate import CycleState
+from ghostfleet.schedulers.framework.plugin import Aborted
 from ghostfleet.schedulers.framework.podinfo import DEFAULT_SCHEDULER, PodInfo
 from ghostfleet.schedulers.framework.recorder import EventRecorder
 from ghostfleet.schedulers.framework.snapshot import Snapshot
@@ -57,6 +59,8 @@ class Writer:
         self._client = client
         #: Pods that plugins have something to do for, with the node they will get.
         self._held: dict[str, _Held] = {}
+        #: When pods among them are looked at again.
+        self._looks: dict[str, Handle] = {}
 
     def _recorder(self, pod: Object) -> EventRecorder:
         return self._recorders[pod["spec"].get("schedulerName", DEFAULT_SCHEDULER)]
@@ -69,8 +73,11 @@ class Writer:
         for pod, cycle, node, answer in placements:
             if answer is None:
                 self._give_up(pod, cycle, node)
-            elif answer or self._hold(pod, cycle, node, cost):
+            elif answer:
                 ready.append((pod, node))
+            elif self._hold(pod, cycle, node, cost):
+                # Plugins may have written something to it.
+                ready.append((self.current(pod) or pod, node))
         if self._client is None and not cost:
             self._write_all(ready)
             return
@@ -99,11 +106,21 @@ class Writer:
     def _ask(self, uid: str) -> bool:
         """Ask plugins once more whether a pod that is held can be bound; it is held no longer when they decided."""
         pod, cycle, node, _ = self._held[uid]
-        answer = cycle.framework.may_bind(cycle, pod, node)
-        if answer is not False:
-            del self._held[uid]
+        why = ""
+        try:
+            answer = cycle.framework.may_bind(cycle, pod, node)
+        except Aborted as aborted:
+            answer, why = None, str(aborted)
+        if (look := self._looks.pop(uid, None)) is not None:
+            look.cancel()
+        if answer is False:
+            when = cycle.framework.next_look(cycle, pod)
+            if when is not None:
+                self._looks[uid] = self._store.clock.call_at(when, self._write_held, uid)
+            return False
+        del self._held[uid]
         if answer is None:
-            self._give_up(pod, cycle, node)
+            self._give_up(pod, cycle, node, why)
         return bool(answer)
 
     def _turn(self, requests: int) -> int:
@@ -164,10 +181,12 @@ class Writer:
             for pod, node in placements:
                 self._recorder(pod).record_bindings([(pod, node)])
 
-    def _give_up(self, pod: Object, cycle: CycleState | None = None, node: str = "") -> None:
+    def _give_up(self, pod: Object, cycle: CycleState | None = None, node: str = "", why: str = "") -> None:
         """A pod does not get its node after all."""
         if cycle is not None:
             cycle.framework.unreserve(cycle, pod, node)
+        if why:
+            self.reject(self.current(pod) or pod, why, reason="SchedulerError")
         known = self._snapshot.pods.by_uid.get(pod["metadata"]["uid"])
         if known is not None and known.assumed:
             self._snapshot.remove(known)
@@ -182,6 +201,8 @@ class Writer:
     def forget(self, uid: str) -> None:
         """A pod is gone; nothing is to be written for it."""
         held = self._held.pop(uid, None)
+        if (look := self._looks.pop(uid, None)) is not None:
+            look.cancel()
         if held is not None:
             held.cycle.framework.unreserve(held.cycle, held.pod, held.node)
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ghostfleet.schedulers.kai.usage import UsageParams
+
 __all__ = [
     "ACTIONS",
     "KAI_POLICY",
@@ -86,7 +88,9 @@ class SchedulerConfiguration:
     plugins: Sequence[PluginOption] = field(default_factory=default_plugins)
     queue_depth_per_action: Mapping[str, int] = field(default_factory=dict)
     scheduler_name: str = "kai-scheduler"
+    #: Which nodes, queues and pod groups are its own: those whose label has this value, or without it none at all.
     node_pool: str = ""
+    node_pool_label: str = "kai.scheduler/node-pool"
     queue_label: str = "kai.scheduler/queue"
     max_consolidation_preemptees: int = 16
     allow_consolidating_reclaim: bool = True
@@ -95,5 +99,9 @@ class SchedulerConfiguration:
     restrict_node_scheduling: bool = False
     schedule_csi_storage: bool = False
     dynamic_resource_allocation: bool = True
+    #: Seconds between cycles; None as the profile of modelled speed says.
+    schedule_period: float | None = None
+    #: How usage is counted for time-based fair share; None for fair shares that know no past.
+    usage: UsageParams | None = None
     profile: Profile = PROFILES["v0.13"]
     policy: str = KAI_POLICY

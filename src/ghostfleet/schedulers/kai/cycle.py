@@ -24,9 +24,13 @@ def run_once(
     config: SchedulerConfiguration,
     now: float,
     after_action: Callable[[str, Session], None] | None = None,
+    traced: str = "",
 ) -> Decisions:
-    """Decide; the snapshot is given back as it was. Who wants to look in is called after every action."""
+    """Decide; the snapshot is given back as it was. Who wants to look in is called after every action.
+
+    The search for victims of one job can be *traced*: its scenarios are then noted down one by one."""
     session = open_session(cluster, config, now)
+    session.traced = traced
     for name in config.actions:
         if name == "allocate" and config.policy == PREFER_CONSOLIDATION:
             _consolidate_before_opening(session)
@@ -43,3 +47,6 @@ def _consolidate_before_opening(session: Session) -> None:
     ACTIONS["allocate"](session)
     ACTIONS["consolidation"](session)
     session.closed = frozenset()
+    # Who found no place there is asked again, and told once.
+    for job in session.jobs.values():
+        job.forget_errors()

@@ -94,6 +94,10 @@ class PodGroupInfo:
     def start_cycle(self) -> None:
         """Forget what the last cycle found out."""
         self.forget_answers()
+        self.forget_errors()
+
+    def forget_errors(self) -> None:
+        """It is tried anew: why it was not placed before does not count any more."""
         if self.fit_errors or self.task_errors:
             self.fit_errors = []
             self.task_errors = {}

@@ -21,6 +21,7 @@ __all__ = [
     "StorageClaim",
     "are_ports_taken",
     "matches_node",
+    "reaches_volumes",
 ]
 
 NodeSelectorRequirement = tuple[str, str, tuple[str, ...]]
@@ -75,11 +76,13 @@ class Affinity:
     pod_anti_affinity: tuple[PodAffinityTerm, ...] = ()
     preferred_pods: tuple[tuple[int, PodAffinityTerm], ...] = ()
     host_ports: tuple[HostPort, ...] = ()
+    #: For each volume the terms of which a node must match one.
+    volumes: tuple[tuple[NodeSelectorTerm, ...], ...] = ()
 
     @cached_property
     def is_required(self) -> bool:
         """Whether nodes are limited by label, field or name."""
-        return bool(self.node_selector) or self.node_terms is not None
+        return bool(self.node_selector) or self.node_terms is not None or bool(self.volumes)
 
     @cached_property
     def signature(self) -> tuple[object, ...]:
@@ -88,7 +91,7 @@ class Affinity:
         tolerations = tuple(tuple(sorted(t.items())) for t in self.tolerations)
         selector = tuple(sorted(self.node_selector.items()))
         pods = (self.pod_affinity, self.pod_anti_affinity, self.preferred_pods)
-        return (selector, terms, tolerations, pods, self.host_ports)
+        return (selector, terms, tolerations, pods, self.host_ports, self.volumes)
 
 
 def are_ports_taken(wanted: Iterable[HostPort], taken: Iterable[HostPort]) -> bool:
@@ -108,6 +111,11 @@ def matches_node(affinity: Affinity, name: str, labels: Mapping[str, str]) -> bo
     if affinity.node_terms is None:
         return True
     return any(_matches_term(term, name, labels) for term in affinity.node_terms)
+
+
+def reaches_volumes(affinity: Affinity, name: str, labels: Mapping[str, str]) -> bool:
+    """Whether all volumes of a pod can be reached from a node."""
+    return all(any(_matches_term(term, name, labels) for term in terms) for terms in affinity.volumes)
 
 
 def _matches_term(term: NodeSelectorTerm, name: str, labels: Mapping[str, str]) -> bool:

@@ -2,7 +2,8 @@
 
 A cycle begins at the ticks of `schedule-period`, counted from the start, as long as something changed since the last
 one; where nothing did, a cycle would decide what it decided before. With a period of none it begins as soon as
-something changes. Only two things change by themselves, stale gangs and minimal runtimes, and these have a timer.
+something changes. Only three things change by themselves, stale gangs, minimal runtimes and what queues had of late
+(`usage`), and these have a timer.
 
 Binds become bind requests, which the binder carries out; a pod that must go is deleted. These go through KAI's clients
 with their rate limits, and the next cycle waits until they are written, as KAI waits for its client.
@@ -10,10 +11,11 @@ with their rate limits, and the next cycle waits until they are written, as KAI 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 
 from ghostfleet.controllers.events import EventRecorder
+from ghostfleet.controllers.kai.barepods import BarePods
 from ghostfleet.controllers.kai.bindrequests import bind_request
 from ghostfleet.controllers.kai.constants import BIND_REQUESTS, POD_GROUPS
 from ghostfleet.core.changes import Object
@@ -29,6 +31,7 @@ from ghostfleet.schedulers.kai.conf import SchedulerConfiguration
 from ghostfleet.schedulers.kai.cycle import run_once
 from ghostfleet.schedulers.kai.decisions import Bind, Decisions, Evict, Pipeline
 from ghostfleet.schedulers.kai.session import Session
+from ghostfleet.schedulers.kai.usage import UsageHistory, allocated_by_queue, capacity
 
 __all__ = ["KaiScheduler"]
 
@@ -41,10 +44,18 @@ class KaiScheduler(Runner):
     """Runs KAI on one store and one clock; its kinds and controllers are there already."""
 
     def __init__(
-        self, store: Store, clock: Clock, profile: Profile, config: SchedulerConfiguration | None = None
+        self,
+        store: Store,
+        clock: Clock,
+        profile: Profile,
+        config: SchedulerConfiguration | None = None,
+        bare_pods: BarePods | None = None,
     ) -> None:
-        super().__init__(store, clock, Pace(period=profile.duration("kai-scheduler.schedule-period")))
         self.config = config = config or SchedulerConfiguration()
+        stated = config.schedule_period
+        period = profile.duration("kai-scheduler.schedule-period") if stated is None else int(stated * SECOND)
+        super().__init__(store, clock, Pace(period=period))
+        self._bare_pods = bare_pods
         self._origin = clock.now()
         #: Kubernetes' own objects and KAI's have a client each.
         self._pods = profile.api_client("kai-scheduler", "KAI scheduler")
@@ -55,11 +66,17 @@ class KaiScheduler(Runner):
             self._recorder,
             partial(self._when_let, self._pods, "update", "pods/status"),
             partial(self._when_let, self._kai, "update", f"{POD_GROUPS}/status"),
+            config.node_pool or "default",
         )
+        self._usage = UsageHistory(config.usage) if config.usage is not None else None
+        #: When usage was looked at last.
+        self._fetched: float | None = None
         #: Decisions that are not written yet.
         self._unwritten = 0
+        #: What is to be told when they are.
+        self._untold: list[Callable[[], None]] = []
         self._timer: Handle | None = None
-        self.cache = SchedulerCache(store, config.scheduler_name, self.wake)
+        self.cache = SchedulerCache(store, config, self.wake)
 
     def stop(self) -> None:
         self.cache.stop()
@@ -80,6 +97,7 @@ class KaiScheduler(Runner):
 
     def cycle(self, now: int) -> bool:
         self.cache.remove_hopeless_requests()
+        self._record_usage(now / SECOND)
         statuses: list[JobStatus] = []
 
         def look(action: str, session: Session) -> None:
@@ -116,23 +134,31 @@ class KaiScheduler(Runner):
 
     def _write(self, decisions: Decisions) -> None:
         evicted = {each.pod for each in decisions.evictions}
-        for each in decisions.log:
+        # What is pipelined is only told of, after all that is written.
+        self._untold = [
+            partial(self._pipeline, each, self.cache.find_pod(each.pod), evicted) for each in decisions.pipelines
+        ]
+        written = [each for each in decisions.log if not isinstance(each, Pipeline)]
+        self._unwritten += len(written)
+        for each in written:
             if isinstance(each, Bind):
-                self._later(self._kai, "create", BIND_REQUESTS, partial(self._bind, each))
-            elif isinstance(each, Evict):
-                self._later(self._pods, "delete", "pods", partial(self._evict, each))
+                self._when_let(self._kai, "create", BIND_REQUESTS, partial(self._do, partial(self._bind, each)))
             else:
-                self._pipeline(each, moves=each.pod in evicted)
-
-    def _later(self, client: Client | None, verb: str, resource: str, write: Callable[[], None]) -> None:
-        self._unwritten += 1
-        self._when_let(client, verb, resource, partial(self._do, write))
+                self._when_let(self._pods, "delete", "pods", partial(self._do, partial(self._evict, each)))
+        if not written:
+            self._tell()
 
     def _do(self, write: Callable[[], None]) -> None:
         write()
         self._unwritten -= 1
         if not self._unwritten:
+            self._tell()
             self.wake()
+
+    def _tell(self) -> None:
+        for tell in self._untold:
+            tell()
+        self._untold = []
 
     def _when_let(self, client: Client | None, verb: str, resource: str, write: Callable[[], None]) -> None:
         """Write as soon as a client's rate limit lets it and the request has taken its time."""
@@ -146,6 +172,9 @@ class KaiScheduler(Runner):
         pod = self.cache.find_pod(decision.pod)
         if pod is None or pod["spec"].get("nodeName") or "deletionTimestamp" in pod["metadata"]:
             return
+        if not all(decision.claims.values()):
+            # The pod that had the devices is gone, its claim is not; there is a cycle when it is.
+            return
         self._updater.forget_pod(decision.pod)
         where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
         request = bind_request(
@@ -155,6 +184,8 @@ class KaiScheduler(Runner):
             gpus=decision.gpu_count,
             portion=decision.gpu_portion,
             gpu_groups=decision.gpu_groups,
+            claims=self.cache.book.allocations(pod, decision.node, decision.claims) if decision.claims else (),
+            labels={self.config.node_pool_label: self.config.node_pool} if self.config.node_pool else None,
         )
         try:
             self._store.create(BIND_REQUESTS, request)
@@ -176,8 +207,7 @@ class KaiScheduler(Runner):
         if group is not None:
             self._recorder.normal(group, "Evict", decision.message)
         if not _has_owner(pod):
-            where = f"{metadata['namespace']}/{metadata['name']}"
-            self._recorder.warning(pod, "PodLost", f"Pod {where} is evicted and has no owner: nothing makes it anew")
+            self._tell_of_bare_pod(pod)
         grace = pod["spec"].get("terminationGracePeriodSeconds", _USUAL_GRACE)
         try:
             self._store.delete("pods", metadata["namespace"], metadata["name"], uid=metadata["uid"], grace=grace)
@@ -185,17 +215,35 @@ class KaiScheduler(Runner):
             # It went by itself in the meantime.
             return
 
-    def _pipeline(self, decision: Pipeline, *, moves: bool) -> None:
-        pod = self.cache.find_pod(decision.pod)
+    def _tell_of_bare_pod(self, pod: Object) -> None:
+        where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+        if self._bare_pods is not None:
+            self._bare_pods.expect(pod)
+            told = f"Pod {where} is evicted and has no owner: the cluster brings it back, as no real one does"
+            self._recorder.warning(pod, "PodRecreated", told)
+        else:
+            self._recorder.warning(pod, "PodLost", f"Pod {where} is evicted and has no owner: nothing makes it anew")
+
+    def _pipeline(self, decision: Pipeline, pod: Object | None, evicted: Collection[str]) -> None:
         if pod is None:
             return
         where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
         self._updater.forget_pod(decision.pod)
-        why = "it moves there" if moves else "pods there are leaving"
+        why = "it moves there" if decision.pod in evicted else "pods there are leaving"
         told = f"Pod {where} was pipelined to node {decision.node}: {why}"
         self._recorder.normal(pod, "Pipelined", told)
 
     # -- time --------------------------------------------------------------------------------------------------------
+
+    def _record_usage(self, now: float) -> None:
+        """Note what queues hold, and look at what they held of late when it is time to."""
+        if self._usage is None or self.config.usage is None:
+            return
+        info = self.cache.info
+        self._usage.record(now, capacity(info), allocated_by_queue(info))
+        if self._fetched is None or now >= self._fetched + self.config.usage.fetch_interval:
+            self._fetched = now
+            info.usage = self._usage.usage(now)
 
     def _set_timer(self, now: int) -> None:
         """Have a cycle when a stale gang's grace or a job's minimal runtime is over."""
@@ -208,6 +256,7 @@ class KaiScheduler(Runner):
 
     def _next_due(self, now: float) -> float | None:
         info, grace = self.cache.info, self.config.staleness_grace
+        waits = any(job.pending for job in info.pod_groups.values())
         runtimes = {
             runtime
             for queue in info.queues.values()
@@ -215,7 +264,9 @@ class KaiScheduler(Runner):
             if runtime
         }
         times = []
-        waiting = bool(runtimes) and any(job.pending for job in info.pod_groups.values())
+        if self._fetched is not None and self.config.usage is not None and waits:
+            times.append(self._fetched + self.config.usage.fetch_interval)
+        waiting = bool(runtimes) and waits
         for job in info.pod_groups.values():
             if job.stale_since is not None and grace >= 0:
                 times.append(job.stale_since + grace)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from ghostfleet.schedulers.kai.pod_info import PodInfo
 from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
+from ghostfleet.schedulers.kai.search import Tried
 
 __all__ = ["Scenario", "VictimInfo"]
 
@@ -117,6 +118,11 @@ class Scenario:
             if any(each.uid == task.uid for each in group.tasks):
                 return group.part
         return None
+
+    def told(self, outcome: str, refused_by: object | None = None) -> Tried:
+        """What came of it, for those who ask."""
+        victims = dict.fromkeys(task.uid for task in (*self.recorded_tasks, *self.potential_tasks))
+        return Tried(len(self.pending_tasks), tuple(victims), outcome, refused_by)
 
     def look_again(self) -> None:
         """Take the tasks of victims as they are now."""

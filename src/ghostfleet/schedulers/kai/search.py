@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-__all__ = ["NO_PLACE", "SOLVED", "Search"]
+__all__ = ["NO_PLACE", "SOLVED", "Search", "Tried"]
 
 #: Outcomes of a scenario besides the names of the filters and validators that ruled it out.
 NO_PLACE = "no place"
 SOLVED = "solved"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A scenario: for how many tasks of the job, which tasks of victims were to go, by uid, and what came of it."""
+
+    tasks: int
+    victims: tuple[str, ...]
+    outcome: str
+    refused_by: object | None = None
 
 
 @dataclass
@@ -23,3 +33,5 @@ class Search:
     tasks_solved: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     not_begun: str = ""
+    #: The scenarios one by one, for a job that the session traces.
+    tried: list[Tried] = field(default_factory=list)

@@ -76,6 +76,12 @@ class Session:
         self.queues = cluster.queues
         self.decisions = Decisions()
         self.searches: list[Search] = []
+        #: Jobs as allocate took them, one that came back more than once.
+        self.attempts: list[str] = []
+        #: A job whose scenarios are noted down one by one, for those who ask why it waits.
+        self.traced = ""
+        #: What exactly the last validator objected to, where it can tell.
+        self.refused_by: object | None = None
         #: Nodes that nobody may be put on for the time being.
         self.closed: frozenset[str] = frozenset()
         profile = config.profile
@@ -195,12 +201,13 @@ class Session:
             return known[1]
         reasons: Counter[str] = Counter()
         for node in nodes:
-            reasons.update(self._refusals_of(task, job, node))
+            reasons.update(self.refusals_of(task, job, node))
         text = nodes_message(reasons.items())
         self._refusals[key] = (version, text)
         return text
 
-    def _refusals_of(self, task: PodInfo, job: PodGroupInfo, node: NodeInfo) -> Iterable[str]:
+    def refusals_of(self, task: PodInfo, job: PodGroupInfo, node: NodeInfo) -> Iterable[str]:
+        """Why one node refuses a task; nothing when it does not."""
         if not node.is_task_allocatable_on_releasing_or_idle(task.pod, task):
             return shortages(task.pod, node)
         for check in self.predicates:

@@ -11,13 +11,18 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ghostfleet.controllers.cronjobs import CronSchedule, parse_schedule
+from ghostfleet.schedulers.kai.pod_status import ALLOCATED_STATUSES
 from ghostfleet.schedulers.kai.resources import Quantities
 
-__all__ = ["CRON", "SLIDING", "TUMBLING", "UsageHistory", "UsageParams"]
+if TYPE_CHECKING:
+    from ghostfleet.schedulers.kai.cluster_info import ClusterInfo
+
+__all__ = ["CRON", "SLIDING", "TUMBLING", "UsageHistory", "UsageParams", "allocated_by_queue", "capacity"]
 
 SLIDING = "sliding"
 TUMBLING = "tumbling"
@@ -33,8 +38,11 @@ class UsageParams:
     window_size: float = WEEK
     window_type: str = SLIDING
     half_life: float = 0.0
-    tumbling_start: float = 0.0
+    #: None counts from when the history begins.
+    tumbling_start: float | None = None
     cron: str = ""
+    #: How often usage is looked at anew; in between decisions see what it was.
+    fetch_interval: float = 60.0
 
     @cached_property
     def _schedule(self) -> CronSchedule:
@@ -46,11 +54,12 @@ class UsageParams:
             return _last_before(self._schedule, now)
         if self.window_type != TUMBLING:
             return now - self.window_size
-        if self.tumbling_start >= now:
+        start = self.tumbling_start or 0.0
+        if start >= now:
             return now
         # A window that ends right now still counts.
-        windows = math.ceil((now - self.tumbling_start) / self.window_size) - 1
-        return self.tumbling_start + windows * self.window_size
+        windows = math.ceil((now - start) / self.window_size) - 1
+        return start + windows * self.window_size
 
     def weight(self, begin: float, end: float, now: float) -> float:
         """How much a stretch of time counts, in seconds."""
@@ -80,6 +89,8 @@ class UsageHistory:
 
     def record(self, now: float, capacity: Quantities, allocated: Mapping[str, Quantities]) -> None:
         """From now on the cluster has this capacity and its queues have this."""
+        if self._params.tumbling_start is None:
+            self._params = replace(self._params, tumbling_start=now)
         if self._since is not None and now > self._since:
             self._stretches.append(_Stretch(self._since, now, self._capacity, self._allocated))
         self._since, self._capacity, self._allocated = now, capacity, dict(allocated)
@@ -100,6 +111,32 @@ class UsageHistory:
             for queue, amounts in stretch.allocated.items():
                 _add(used.setdefault(queue, [0.0, 0.0, 0.0]), amounts, weight)
         return {queue: _ratio(amounts, capacity) for queue, amounts in used.items()}
+
+
+def capacity(cluster: ClusterInfo) -> Quantities:
+    """All that the nodes of a snapshot have."""
+    total = [0.0, 0.0, 0.0]
+    for node in cluster.nodes.values():
+        _add(total, node.allocatable.quantities, 1)
+    return (total[0], total[1], total[2])
+
+
+def allocated_by_queue(cluster: ClusterInfo) -> dict[str, Quantities]:
+    """What the jobs of each queue hold, those of the queues below it included."""
+    held: dict[str, list[float]] = {}
+    for job in cluster.pod_groups.values():
+        for status, tasks in job.status_index.items():
+            if status & ALLOCATED_STATUSES:
+                own = held.setdefault(job.queue, [0.0, 0.0, 0.0])
+                for task in tasks.values():
+                    _add(own, task.accepted.quantities, 1)
+    totals: dict[str, list[float]] = {}
+    for name, amounts in held.items():
+        queue = cluster.queues.get(name)
+        while queue is not None and queue.is_rooted:
+            _add(totals.setdefault(queue.uid, [0.0, 0.0, 0.0]), (amounts[0], amounts[1], amounts[2]), 1)
+            queue = cluster.queues.get(queue.parent)
+    return {name: (amounts[0], amounts[1], amounts[2]) for name, amounts in totals.items()}
 
 
 def _last_before(schedule: CronSchedule, now: float) -> float:

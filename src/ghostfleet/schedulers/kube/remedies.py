@@ -1,24 +1,30 @@
 """Remedies: changes that would place a pod which is pending, each checked by scheduling the changed pod.
 
 A *remedy* is one small change, of the pod or of the cluster, together with the node that the pod would get. Changes are
-tried alone, from those that cost least: tolerate a taint, ask for less, drop one demand, uncordon a node, add a node.
-When none of them helps alone, pairs are tried. Nothing is written anywhere.
+tried alone, from those that cost least: tolerate a taint, ask for less, of nodes or of devices, drop one demand,
+uncordon a node, add a node. When none of them helps alone, pairs are tried. The store is a copy for that: what claims
+and slices are like in a change is written to it, and taken back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from typing import Any
 
+from ghostfleet.api.podclaims import CLAIMS, SLICES
 from ghostfleet.core.changes import Object
 from ghostfleet.core.quantity import milli, value
 from ghostfleet.schedulers.framework.cyclestate import CycleState
 from ghostfleet.schedulers.framework.podinfo import CPU
+from ghostfleet.schedulers.framework.runtime import Framework
 from ghostfleet.schedulers.framework.snapshot import Snapshot
-from ghostfleet.schedulers.kube.findings import amount_text, largest_block, needs, refusals
+from ghostfleet.schedulers.kube.claimremedies import changed_claims
+from ghostfleet.schedulers.kube.findings import amount_text, device_findings, largest_block, needs, refusals
+from ghostfleet.schedulers.kube.plugins.extendedresources import ExtendedResources
 from ghostfleet.schedulers.kube.schedule_one import ScheduleAlgorithm
 
 __all__ = ["Remedy", "find_remedies", "fresh_nodes"]
@@ -43,6 +49,8 @@ class _Change:
     pod: Callable[[Object], Object] = lambda pod: pod
     #: Nodes that are added, or take the place of those of their names.
     nodes: tuple[Object, ...] = ()
+    #: The same for claims and slices, with their resource.
+    others: tuple[tuple[str, Object], ...] = ()
 
 
 def find_remedies(algorithm: ScheduleAlgorithm, pod: Object) -> list[Remedy]:
@@ -65,8 +73,10 @@ def _tried(algorithm: ScheduleAlgorithm, pod: Object, changes: tuple[_Change, ..
         pod = change.pod(pod)
     for node in nodes:
         snapshot.put_node(node)
+    framework = algorithm.framework_of(pod)
     try:
-        placed = algorithm.schedule(algorithm.framework_of(pod).cycle_state(pod), pod).node
+        with _written(framework, [other for change in changes for other in change.others]):
+            placed = algorithm.schedule(framework.cycle_state(pod), pod).node
     finally:
         for name, earlier in before.items():
             if earlier is None:
@@ -76,10 +86,39 @@ def _tried(algorithm: ScheduleAlgorithm, pod: Object, changes: tuple[_Change, ..
     return Remedy(" and ".join(change.text for change in changes), placed) if placed is not None else None
 
 
+@contextmanager
+def _written(framework: Framework, objects: Sequence[tuple[str, Object]]) -> Iterator[None]:
+    """Objects are in the store for a while, new or in the place of others, and plugins know of them."""
+    store = framework.snapshot.store
+    told = [(kind, plugin.notice) for plugin in framework.plugins.values() for kind in plugin.kinds]
+    stops = [store.listen(kind, notice) for kind, notice in told] if objects else []
+    before = [(kind, obj, store.find(kind, *_place(obj))) for kind, obj in objects]
+    try:
+        for kind, obj, earlier in before:
+            if earlier is None:
+                store.create(kind, obj)
+            else:
+                store.replace(kind, earlier, obj)
+        yield
+    finally:
+        for kind, obj, earlier in before:
+            if earlier is None:
+                store.delete(kind, *_place(obj))
+            else:
+                store.replace(kind, store.get(kind, *_place(obj)), {**earlier, "metadata": {**earlier["metadata"]}})
+        for stop in stops:
+            stop()
+
+
+def _place(obj: Object) -> tuple[str, str]:
+    return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
+
+
 def _changes(cycle: CycleState, pod: Object) -> Iterator[_Change]:
     snapshot = cycle.snapshot
     yield from _tolerations(snapshot, pod)
     yield from _smaller_requests(cycle, pod["metadata"]["uid"])
+    yield from _fewer_devices(cycle, pod)
     yield from _dropped_demands(pod)
     yield from _uncordoned(snapshot)
     yield from _one_more_node(snapshot)
@@ -121,6 +160,22 @@ def _smaller_requests(cycle: CycleState, uid: str) -> Iterator[_Change]:
                 )
 
 
+def _fewer_devices(cycle: CycleState, pod: Object) -> Iterator[_Change]:
+    """Ask for other devices, or for no more than one node has free."""
+    found = device_findings(cycle)
+    if not found:
+        return
+    for text, claim in changed_claims(cycle.snapshot.store, pod, found):
+        yield _Change(text, others=((CLAIMS, claim),))
+    served = ExtendedResources.of(cycle.snapshot).serving(cycle.info)
+    for resource, device_class in served.items():
+        asked = cycle.info.requests.asked[resource]
+        most = max((each.most for each in found if each.device_class == device_class), default=0)
+        if 0 < most < asked:
+            text = f"ask for {most} instead of {asked} {resource} (the most devices that are free on one node)"
+            yield _Change(text, partial(_asking_less, resource=resource, less=asked - most))
+
+
 def _dropped_demands(pod: Object) -> Iterator[_Change]:
     """Give up one demand on the node."""
     spec = pod["spec"]
@@ -153,7 +208,19 @@ def _uncordoned(snapshot: Snapshot) -> Iterator[_Change]:
 
 def _one_more_node(snapshot: Snapshot) -> Iterator[_Change]:
     for like, fresh in fresh_nodes(snapshot):
-        yield _Change(f"add one more node like {like}", nodes=(fresh,))
+        slices = tuple((SLICES, each) for each in _fresh_slices(snapshot, like))
+        yield _Change(f"add one more node like {like}", nodes=(fresh,), others=slices)
+
+
+def _fresh_slices(snapshot: Snapshot, like: str) -> Iterator[Object]:
+    """What drivers would publish for a fresh node: what they do for one like it, without taints."""
+    for each in snapshot.store.list(SLICES):
+        spec = each["spec"]
+        if spec.get("nodeName") == like:
+            devices = [{key: one[key] for key in one if key != "taints"} for one in spec.get("devices") or ()]
+            pool = {**spec["pool"], "name": f"{_NEW_NODE}/{spec['pool']['name']}"}
+            fresh = {**spec, "nodeName": _NEW_NODE, "pool": pool, "devices": devices}
+            yield {**each, "metadata": {"name": f"{_NEW_NODE}-{each['metadata']['name']}"}, "spec": fresh}
 
 
 def fresh_nodes(snapshot: Snapshot) -> Iterator[tuple[str, Object]]:

@@ -98,11 +98,12 @@ class ScheduleAlgorithm:
     def _failed(self, cycle: CycleState, pod: Object, now: int, found: Diagnosis) -> ScheduleResult:
         results = cycle.framework.post_filter(cycle, pod, found, now)
         last = results[-1] if results else None
-        if last is not None and last.victims:
-            return ScheduleResult(None, found.message, found.plugins, last.nominate, last.victims)
-        messages = ", ".join(result.message for result in results)
-        message = f"{found.message} {messages}" if messages else found.message
         write = next((result.write for result in results if result.write is not None), None)
+        if last is not None and last.victims:
+            return ScheduleResult(None, found.message, found.plugins, last.nominate, last.victims, write=write)
+        said = [last] if last is not None and last.final else results
+        messages = ", ".join(result.message for result in said)
+        message = f"{found.message} {messages}" if messages else found.message
         nominate = last.nominate if last is not None else ""
         return ScheduleResult(None, message, found.plugins, nominate, write=write)
 

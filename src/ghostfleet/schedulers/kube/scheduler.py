@@ -128,12 +128,12 @@ class KubeScheduler(Runner):
             if self.handlers.events:
                 self._move(now)
             # When pods on nodes may help pods that wait, each must be seen before the next is taken.
-            single = bool(self._pace.cycle_cost or self.queue.waiting_for_pods)
+            single = self._costs or bool(self.queue.waiting_for_pods)
             batch = self.queue.pop_many(now, 1 if single else self._batch)
             if not batch:
                 return False
             left -= self._try(batch, now)
-            if self._pace.cycle_cost:
+            if self._costs:
                 return True
         return True
 
@@ -228,6 +228,10 @@ class KubeScheduler(Runner):
         nominated = result.nominate or (pod.get("status") or {}).get("nominatedNodeName")
         # A pod with a nomination is like no other.
         signature = ("nominated", queued.uid) if nominated or cycle is None else cycle.signature
+        if result.write is not None and result.victims:
+            # A pod that waits for its victims to go does not hear of what was written for it.
+            result.write()
+            self._move(now)
         line = self.queue.fail(queued, signature, result.plugins, now)
         line.cycle = None if nominated else cycle
         if result.nominate is not None:
@@ -237,7 +241,7 @@ class KubeScheduler(Runner):
             for victim in result.victims:
                 self.writer.preempt(victim, pod, result.nominate)
         self.writer.reject(pod, result.message, result.nominate, reason=result.reason)
-        if result.write is not None:
+        if result.write is not None and not result.victims:
             result.write()
         line.version = self.snapshot.version
         self._flush_later()

@@ -26,7 +26,7 @@ from ghostfleet.api.validation.pods.security import container_context
 from ghostfleet.api.validation.resources import requirements
 from ghostfleet.core.errors import FieldError
 
-__all__ = ["PROTOCOLS", "PULL_POLICIES", "Scope", "containers", "ephemeral_containers", "init_containers"]
+__all__ = ["PROTOCOLS", "PULL_POLICIES", "PodScope", "containers", "ephemeral_containers", "init_containers"]
 
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
@@ -49,7 +49,7 @@ _ONLY_SIDECARS = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"
 
 
 @dataclass(slots=True)
-class Scope:
+class PodScope:
     """What a container's rules need to know of its pod."""
 
     volumes: dict[str, Object]
@@ -60,7 +60,7 @@ class Scope:
     os_name: str
 
 
-def containers(errors: Errors, path: str, found: list[Object], scope: Scope) -> None:
+def containers(errors: Errors, path: str, found: list[Object], scope: PodScope) -> None:
     if not required(errors, path, found):
         return
     seen: set[str] = set()
@@ -77,7 +77,7 @@ def containers(errors: Errors, path: str, found: list[Object], scope: Scope) -> 
     _host_ports(errors, path, enumerate(found))
 
 
-def init_containers(errors: Errors, path: str, found: list[Object], regular: list[Object], scope: Scope) -> None:
+def init_containers(errors: Errors, path: str, found: list[Object], regular: list[Object], scope: PodScope) -> None:
     seen = {container.get("name", "") for container in regular}
     for index, container in enumerate(found):
         place = f"{path}[{index}]"
@@ -100,7 +100,7 @@ def init_containers(errors: Errors, path: str, found: list[Object], regular: lis
 
 
 def ephemeral_containers(
-    errors: Errors, path: str, found: list[Object], others: Iterable[Object], scope: Scope
+    errors: Errors, path: str, found: list[Object], others: Iterable[Object], scope: PodScope
 ) -> None:
     targets = {container.get("name", "") for container in others}
     seen = set(targets)
@@ -137,7 +137,7 @@ def _trimmed_image(errors: Errors, path: str, container: Object) -> None:
         errors.append(FieldError.invalid(f"{path}.image", image, "must not have leading or trailing whitespace"))
 
 
-def _common(errors: Errors, path: str, container: Object, scope: Scope) -> None:
+def _common(errors: Errors, path: str, container: Object, scope: PodScope) -> None:
     name = container.get("name", "")
     if required(errors, f"{path}.name", name):
         dns_label(errors, f"{path}.name", name)
@@ -164,7 +164,7 @@ def _common(errors: Errors, path: str, container: Object, scope: Scope) -> None:
         container_context(errors, f"{path}.securityContext", context, shares_users=scope.shares_users)
 
 
-def _hooks_and_probes(errors: Errors, path: str, container: Object, scope: Scope) -> None:
+def _hooks_and_probes(errors: Errors, path: str, container: Object, scope: PodScope) -> None:
     if hooks := container.get("lifecycle"):
         lifecycle(errors, f"{path}.lifecycle", hooks, scope.grace, os_name=scope.os_name)
     if not _PROBES.isdisjoint(container):

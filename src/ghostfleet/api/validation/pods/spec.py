@@ -17,7 +17,7 @@ from ghostfleet.api.validation.checks import (
 )
 from ghostfleet.api.validation.metadata import check_annotations
 from ghostfleet.api.validation.pods import containers as container_rules
-from ghostfleet.api.validation.pods.containers import Scope
+from ghostfleet.api.validation.pods.containers import PodScope
 from ghostfleet.api.validation.pods.placement import affinity, spread_constraints, tolerations
 from ghostfleet.api.validation.pods.security import pod_context
 from ghostfleet.api.validation.pods.volumes import volumes
@@ -77,7 +77,7 @@ def pod_spec(errors: Errors, path: str, spec: Object, pod_name: str = "", *, is_
         errors.append(FieldError.required(f"{path}.terminationGracePeriodSeconds"))
     found = spec.get("volumes") or []
     claims = spec.get("resourceClaims") or []
-    scope = Scope(
+    scope = PodScope(
         volumes=volumes(errors, f"{path}.volumes", found, pod_name, is_pod=is_pod) if found else {},
         claim_names={claim["name"] for claim in claims if claim.get("name")},
         restart_policy=spec.get("restartPolicy", ""),
@@ -113,7 +113,7 @@ def pod_spec(errors: Errors, path: str, spec: Object, pod_name: str = "", *, is_
     _names_and_times(errors, path, spec)
 
 
-def _all_containers(errors: Errors, path: str, spec: Object, scope: Scope) -> None:
+def _all_containers(errors: Errors, path: str, spec: Object, scope: PodScope) -> None:
     regular, first = spec.get("containers") or [], spec.get("initContainers") or []
     container_rules.containers(errors, f"{path}.containers", regular, scope)
     if first:

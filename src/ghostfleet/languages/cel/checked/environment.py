@@ -12,8 +12,9 @@ from typing import Any
 
 from ghostfleet.languages.budget import BUDGET, STEPS, BudgetExceeded
 from ghostfleet.languages.cel.checked.checker import check
+from ghostfleet.languages.cel.checked.costs import Sizes, estimate_cost
 from ghostfleet.languages.cel.checked.declarations import Function, functions_of
-from ghostfleet.languages.cel.checked.expressions import expand
+from ghostfleet.languages.cel.checked.expressions import Expr, expand
 from ghostfleet.languages.cel.checked.issues import CompileError, Issues, syntax_message
 from ghostfleet.languages.cel.checked.plan import Step, planned
 from ghostfleet.languages.cel.checked.types import Type, read_type
@@ -39,19 +40,24 @@ _TYPES = {
 class Checked:
     """A compiled expression."""
 
-    __slots__ = ("_limit", "_size", "_step", "_variables", "output", "text")
+    __slots__ = ("_expr", "_limit", "_size", "_step", "_variables", "output", "text")
 
     def __init__(
-        self, text: str, output: Type, step: Step, size: int, variables: tuple[str, ...], cost_limit: int
+        self, text: str, expr: Expr, step: Step, size: int, variables: tuple[str, ...], cost_limit: int
     ) -> None:
         self.text = text
+        self._expr = expr
         #: steps of the budget; with a limit of costs it is that limit which ends an evaluation
         self._limit = cost_limit or STEPS
         #: the type of the value
-        self.output = output
+        self.output = expr.type
         self._step = step
         self._size = size
         self._variables = variables
+
+    def estimated_cost(self, sizes: Sizes) -> int:
+        """The most that an evaluation may cost; `sizes` says how large values of variables may be."""
+        return estimate_cost(self._expr, sizes)
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:
         """The value with these values of the variables; CelError if there is none."""
@@ -133,7 +139,7 @@ class Environment:
             raise CompileError(f"program instantiation failed: {error}") from None
         except RecursionError:
             raise CompileError("compilation failed: expression recursion limit exceeded") from None
-        return Checked(text, expr.type, step, size, names, self.cost_limit)
+        return Checked(text, expr, step, size, names, self.cost_limit)
 
 
 def _read(types: Mapping[str, Type | str]) -> dict[str, Type]:

@@ -20,6 +20,7 @@ def allocate(session: Session) -> None:
         job = order.pop()
         if job is None:
             break
+        session.attempts.append(job.uid)
         statement = session.statement()
         started = job.num_allocated > 0
         if not allocate_job(session, statement, nodes, job, pipeline_only=False):

@@ -10,7 +10,10 @@ from ghostfleet.core.changes import Object
 from ghostfleet.schedulers.kai.node_info import NodeInfo
 from ghostfleet.schedulers.kai.resources import Resource, is_mig
 
-__all__ = ["node_facts", "node_info", "scalar_amount"]
+__all__ = ["WORKER_LABELS", "node_facts", "node_info", "scalar_amount"]
+
+#: Published: pkg/common/constants/constants.go; with `restrict-node-scheduling` only nodes with one of them are used.
+WORKER_LABELS = ("node-role.kubernetes.io/gpu-worker", "node-role.kubernetes.io/cpu-worker")
 
 #: Published: pkg/scheduler/scheduler_util/node_conditions.go; these conditions must not hold.
 _PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
@@ -30,7 +33,7 @@ def node_facts(node: Object) -> tuple[object, ...]:
     )
 
 
-def node_info(node: Object) -> NodeInfo:
+def node_info(node: Object, dra_gpus: int = 0) -> NodeInfo:
     """A node without tasks."""
     amounts: Mapping[str, str] = (node.get("status") or {}).get("allocatable") or {}
     scalars = {
@@ -53,6 +56,7 @@ def node_info(node: Object) -> NodeInfo:
         max_tasks=pods,
         taints=(node.get("spec") or {}).get("taints") or (),
         not_ready=_not_ready(node),
+        dra_gpus=dra_gpus,
     )
 
 

@@ -7,8 +7,10 @@ parts of GPUs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
+from ghostfleet.api.podclaims import ClaimError, uses_claims
 from ghostfleet.controllers.kai.constants import (
     GPU,
     GPU_FRACTION,
@@ -23,11 +25,13 @@ from ghostfleet.core.changes import Object
 from ghostfleet.schedulers.framework.podinfo import DEFAULT_SCHEDULER, SpecCache, SpecInfo
 from ghostfleet.schedulers.framework.terms import AffinityTerm, pod_terms
 from ghostfleet.schedulers.kai import pod_info, pod_status
+from ghostfleet.schedulers.kai.cache.devices import DeviceBook, pod_claims
 from ghostfleet.schedulers.kai.cache.nodes import scalar_amount
 from ghostfleet.schedulers.kai.cache.podgroups import job_key
 from ghostfleet.schedulers.kai.cache.queues import seconds_of
+from ghostfleet.schedulers.kai.cache.volumes import Volumes, node_terms
 from ghostfleet.schedulers.kai.pod_info import Pod
-from ghostfleet.schedulers.kai.pods import Affinity, NodeSelectorRequirement, NodeSelectorTerm, PodAffinityTerm
+from ghostfleet.schedulers.kai.pods import Affinity, PodAffinityTerm
 from ghostfleet.schedulers.kai.resources import ResourceRequirements, is_mig
 
 __all__ = ["PodReader", "pod_problem", "pod_state"]
@@ -45,12 +49,12 @@ class _Shared(NamedTuple):
     affinity: Affinity
 
 
-def pod_problem(pod: Object) -> str:
+def pod_problem(pod: Object, book: DeviceBook, volumes: Volumes) -> str:
     """Why a pod cannot be scheduled as it is; "" when nothing is wrong with it."""
     problem = gpu_request_problem(pod) if "annotations" in pod["metadata"] else ""
-    if not problem and pod["spec"].get("resourceClaims"):
-        problem = "pods with resource claims are not scheduled by KAI here; use the default scheduler for them"
-    return problem
+    if not problem and uses_claims(pod):
+        problem = book.problem_of(pod)
+    return problem or (volumes.problem_of(pod) if "volumes" in pod["spec"] else "")
 
 
 def pod_state(pod: Object, request: Object | None) -> tuple[int, str]:
@@ -73,7 +77,9 @@ def pod_state(pod: Object, request: Object | None) -> tuple[int, str]:
 class PodReader:
     """Reads pods of one store."""
 
-    def __init__(self) -> None:
+    def __init__(self, book: DeviceBook, volumes: Volumes) -> None:
+        self._book = book
+        self._volumes = volumes
         self._specs = SpecCache()
         self._shared: dict[tuple[object, ...], _Shared] = {}
 
@@ -84,20 +90,28 @@ class PodReader:
         namespace = metadata["namespace"]
         group = notes.get(POD_GROUP_ANNOTATION)
         shared = self._what_is_shared(namespace, spec, notes)
+        request, claims = shared.request, _claims(pod)
+        if claims:
+            request = replace(request, dra_gpus=self._book.asked_gpus(namespace, claims))
+        affinity = shared.affinity
+        reach = self._volumes.terms_of(pod) if "volumes" in spec else ()
+        if reach:
+            affinity = replace(affinity, volumes=reach)
         return Pod(
             metadata["uid"],
             metadata["name"],
             namespace,
             job=job_key(namespace, group) if group else "",
             sub_group=labels.get(SUB_GROUP_LABEL, ""),
-            request=shared.request,
+            request=request,
             request_type=shared.request_type,
             created=seconds_of(metadata.get("creationTimestamp")) or 0.0,
             labels=labels,
             scheduler_name=spec.get("schedulerName", DEFAULT_SCHEDULER),
             nominated_node=(pod.get("status") or {}).get("nominatedNodeName") or "",
             reservation=namespace == RESERVATION,
-            affinity=shared.affinity,
+            affinity=affinity,
+            resource_claims=claims,
         )
 
     def _what_is_shared(self, namespace: str, spec: Object, notes: Mapping[str, str]) -> _Shared:
@@ -109,6 +123,16 @@ class PodReader:
                 self._shared.clear()
             found = self._shared[key] = _Shared(*_request(info, notes), _affinity(info, namespace))
         return found
+
+
+def _claims(pod: Object) -> tuple[tuple[str, str, bool], ...]:
+    if not uses_claims(pod):
+        return ()
+    try:
+        return pod_claims(pod)
+    except ClaimError:
+        # One that has a node already may have lost its claims.
+        return ()
 
 
 def _request(info: SpecInfo, notes: Mapping[str, str]) -> tuple[ResourceRequirements, str]:
@@ -139,21 +163,13 @@ def _affinity(info: SpecInfo, namespace: str) -> Affinity:
     terms = pod_terms(info.affinity, namespace)
     return Affinity(
         node_selector=info.node_selector,
-        node_terms=None if required is None else [_node_term(each) for each in required.get("nodeSelectorTerms") or ()],
+        node_terms=None if required is None else node_terms(required.get("nodeSelectorTerms") or ()),
         tolerations=info.tolerations,
         pod_affinity=_terms(terms.required_affinity),
         pod_anti_affinity=_terms(terms.required_anti_affinity),
         preferred_pods=tuple((each.weight, _term(each)) for each in terms.preferred_affinity),
         host_ports=info.ports,
     )
-
-
-def _node_term(term: Mapping[str, Any]) -> NodeSelectorTerm:
-    return NodeSelectorTerm(_rules(term.get("matchExpressions") or ()), _rules(term.get("matchFields") or ()))
-
-
-def _rules(stated: Iterable[Mapping[str, Any]]) -> tuple[NodeSelectorRequirement, ...]:
-    return tuple((each["key"], each["operator"], tuple(each.get("values") or ())) for each in stated)
 
 
 def _terms(terms: Iterable[AffinityTerm]) -> tuple[PodAffinityTerm, ...]:

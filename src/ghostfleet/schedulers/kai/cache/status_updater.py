@@ -104,8 +104,11 @@ def _stamp(seconds: float | None) -> str | None:
 class StatusUpdater:
     """Writes it; a write that waits for the client says what is true when its turn comes."""
 
-    def __init__(self, store: Store, recorder: EventRecorder, pods: Client, groups: Client) -> None:
+    def __init__(
+        self, store: Store, recorder: EventRecorder, pods: Client, groups: Client, pool: str = "default"
+    ) -> None:
         self._store = store
+        self._pool = pool
         self._recorder = recorder
         self._pods = pods
         self._groups = groups
@@ -195,7 +198,10 @@ class StatusUpdater:
         status: Object | None = None
         if told.message and not told.not_ready and not told.has_pods:
             now = rfc3339(self._store.clock.now())
-            status = with_scheduling_condition(group.get("status") or {}, told.message, _reasons(told.reasons), now=now)
+            reasons = _reasons(told.reasons)
+            status = with_scheduling_condition(
+                group.get("status") or {}, told.message, reasons, now=now, pool=self._pool
+            )
         if notes == before and status is None:
             return None
         changed = {**group, "metadata": {**group["metadata"], "annotations": notes}}

@@ -19,6 +19,8 @@ class DynamicResources:
     def on_session_open(self, session: Session) -> None:
         self._session = session
         self._claims = {key: _State(claim) for key, claim in session.cluster.claims.items()}
+        #: All devices that claims have; None when that has to be found out anew.
+        self._taken: set[str] | None = None
         session.pre_predicates.append(self._pre_filter)
         session.predicates.append(self._filter)
         session.allocate_handlers.append(self._allocated)
@@ -79,9 +81,10 @@ class DynamicResources:
         return None
 
     def _free_devices(self, node: NodeInfo, device_class: str) -> list[str]:
-        taken = {device for state in self._claims.values() for device in state.devices}
+        if self._taken is None:
+            self._taken = {device for state in self._claims.values() for device in state.devices}
         listed = self._session.cluster.devices.get(f"{node.name}/{device_class}", ())
-        return [device for device in listed if device not in taken]
+        return [device for device in listed if device not in self._taken]
 
     def _allocated(self, task: PodInfo) -> None:
         pod = task.pod
@@ -96,6 +99,7 @@ class DynamicResources:
                 state.devices = known
             elif not state.devices:
                 state.devices = tuple(self._free_devices(node, state.claim.device_class)[: state.claim.count])
+            self._taken = None
             task.claims = {**(task.claims or {}), reference: state.devices}
 
     def _deallocated(self, task: PodInfo) -> None:
@@ -104,6 +108,7 @@ class DynamicResources:
             state = self._claims.get((pod.namespace, name))
             if state is None:
                 continue
+            self._taken = None
             state.reserved_for.pop(task.uid, None)
             if not state.reserved_for:
                 state.devices = ()

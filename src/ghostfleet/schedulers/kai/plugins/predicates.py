@@ -13,7 +13,7 @@ from ghostfleet.schedulers.framework.nodematcher import untolerated
 from ghostfleet.schedulers.kai.node_info import NodeInfo
 from ghostfleet.schedulers.kai.pod_info import MIG_INSTANCE, REGULAR, PodInfo
 from ghostfleet.schedulers.kai.podgroup_info import PodGroupInfo
-from ghostfleet.schedulers.kai.pods import PodAffinityTerm, are_ports_taken, matches_node
+from ghostfleet.schedulers.kai.pods import PodAffinityTerm, are_ports_taken, matches_node, reaches_volumes
 from ghostfleet.schedulers.kai.resources import Resource, ResourceRequirements, humanize
 from ghostfleet.schedulers.kai.session import Session
 
@@ -197,6 +197,8 @@ def _by_labels_and_taints(task: PodInfo, node: NodeInfo) -> str | None:
             return f"node(s) had untolerated taint {{{taint.get('key')}: {taint.get('value', '')}}}"
     if not matches_node(affinity, node.name, node.labels):
         return "node(s) didn't match Pod's node affinity/selector"
+    if not reaches_volumes(affinity, node.name, node.labels):
+        return "node(s) didn't match PersistentVolume's node affinity"
     return None
 
 

@@ -78,8 +78,11 @@ class JobSolver:
         solver = ByPodSolver(session, feasible, self._pending, self._validators, self._action)
         scenario = builder.first()
         while scenario is not None:
+            session.refused_by = None
             found, outcome = solver.solve(scenario, self._kept)
             search.outcomes[outcome] += 1
+            if session.traced == part.uid:
+                search.tried.append(scenario.told(outcome, session.refused_by))
             if found is not None:
                 return found
             scenario = builder.next()

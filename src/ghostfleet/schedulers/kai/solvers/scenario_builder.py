@@ -67,6 +67,8 @@ class ScenarioBuilder:
         for each in self._filters:
             if not each.is_valid(scenario):
                 self._search.outcomes[each.name] += 1
+                if self._session.traced == scenario.preemptor.uid:
+                    self._search.tried.append(scenario.told(each.name))
                 return False
         return True
 

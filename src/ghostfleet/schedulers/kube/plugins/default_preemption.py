@@ -71,8 +71,11 @@ class DefaultPreemption(Plugin):
         lowest = cycle.snapshot.pods.lowest_priority()
         candidates: list[_Candidate] = []
         refused = {_NO_VICTIMS: len(found.open)}
+        wrong: list[str] = []
         if lowest is not None and lowest < cycle.info.priority:
-            candidates, refused = self._candidates(cycle, pod, found.open, now)
+            candidates, refused, wrong = self._candidates(cycle, pod, found.open, now)
+        if not candidates and wrong:
+            return _in_vain(None, wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]")._replace(final=True)
         if not candidates:
             refused[_NOT_HELPFUL] = nodes - len(found.open)
             return _in_vain("", reasons_text(nodes, {reason: count for reason, count in refused.items() if count}))
@@ -81,8 +84,8 @@ class DefaultPreemption(Plugin):
 
     def _candidates(
         self, cycle: CycleState, pod: Object, open_slots: list[int], now: int
-    ) -> tuple[list[_Candidate], dict[str, int]]:
-        """Nodes with their victims, and the reasons of those looked at in vain."""
+    ) -> tuple[list[_Candidate], dict[str, int], list[str]]:
+        """Nodes with their victims, the reasons of those looked at in vain, and what went wrong there."""
         budgets = _budgets(cycle.snapshot.store)
         total = len(open_slots)
         enough = min(max(total * self.arguments.percent // 100, self.arguments.least), total)
@@ -90,9 +93,14 @@ class DefaultPreemption(Plugin):
         harmless: list[_Candidate] = []
         harmful: list[_Candidate] = []
         refused: dict[str, int] = {}
+        wrong: dict[str, None] = {}
         for index in range(total):
             slot = open_slots[(offset + index) % total]
-            found = _victims(cycle, pod, slot, budgets, now)
+            try:
+                found = _victims(cycle, pod, slot, budgets, now)
+            except _WrongError as error:
+                wrong[str(error)] = None
+                continue
             if isinstance(found, _Candidate):
                 (harmful if found.broken else harmless).append(found)
                 if harmless and len(harmless) + len(harmful) >= enough:
@@ -100,11 +108,15 @@ class DefaultPreemption(Plugin):
             else:
                 for reason in found:
                     refused[reason] = refused.get(reason, 0) + 1
-        return [*harmless, *harmful], refused
+        return [*harmless, *harmful], refused, list(wrong)
 
 
 def _in_vain(nominate: str | None, why: str) -> PostFilterResult:
     return PostFilterResult(f"preemption: {why}", nominate)
+
+
+class _WrongError(Exception):
+    """A filter found something wrong with the pod."""
 
 
 class _Candidate(NamedTuple):
@@ -136,7 +148,7 @@ def _preempted(pod: Object) -> bool:
 def _victims(
     cycle: CycleState, pod: Object, slot: int, budgets: list[_Budget], now: int
 ) -> _Candidate | tuple[str, ...]:
-    """The victims on one node, or why there are none."""
+    """The victims on one node, or why there are none; a _WrongError if something is wrong with the pod."""
     uid, priority = pod["metadata"]["uid"], cycle.info.priority
     lower = [each for each in cycle.snapshot.pods.by_slot.get(slot, {}).values() if each.info.priority < priority]
     if not lower:
@@ -146,6 +158,8 @@ def _victims(
             statement.evict(each)
         refused = refusal_with_nominated(cycle, slot, uid)
         if refused is not None:
+            if (wrong := cycle.error_on(slot)) is not None:
+                raise _WrongError(wrong[1])
             return refused.reasons
         lower.sort(key=lambda each: (-each.info.priority, _started(each.pod, now)))
         protected, others = _by_budget(lower, budgets)

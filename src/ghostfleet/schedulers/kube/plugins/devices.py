@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ghostfleet.api.podclaims import CLAIMS, CLASSES, SLICES, allocation_of
+from ghostfleet.api.devicetaints import rule_matches, with_rules
+from ghostfleet.api.podclaims import CLAIMS, CLASSES, SLICES, TAINT_RULES, allocation_of
 from ghostfleet.core.changes import Change, Object
 from ghostfleet.schedulers.dra import (
     AllocatedDevices,
@@ -54,6 +55,8 @@ class DeviceManager(Index):
         self._pools: dict[PoolID, dict[str, int]] = {}
         store = snapshot.store
         self._seen = store.revision
+        #: DeviceTaintRules by name.
+        self._rules = {rule["metadata"]["name"]: rule for rule in store.list(TAINT_RULES)}
         for device_class in store.list(CLASSES):
             self.classes[device_class["metadata"]["name"]] = device_class
         for resource_slice in store.list(SLICES):
@@ -78,11 +81,27 @@ class DeviceManager(Index):
         if change.resource == SLICES:
             self._change_slice(change.old, change.new)
             return
+        if change.resource == TAINT_RULES:
+            self._change_rule(change)
+            return
         if change.new is not None:
             self.classes[change.name] = change.new
         else:
             self.classes.pop(change.name, None)
         self._touch_all()
+
+    def _change_rule(self, change: Change) -> None:
+        """Look at the devices again that a rule is for, or was."""
+        if change.old is not None and change.new is not None and change.old["spec"] == change.new["spec"]:
+            return
+        if change.new is not None:
+            self._rules[change.name] = change.new
+        else:
+            del self._rules[change.name]
+        rules = [rule for rule in (change.old, change.new) if rule is not None]
+        for resource_slice in self._snapshot.store.list(SLICES):
+            if any(rule_matches(rule, *_pool_of(resource_slice)[0]) for rule in rules):
+                self._change_slice(resource_slice, resource_slice)
 
     def _change_slice(self, old: Object | None, new: Object | None) -> None:
         if old is not None:
@@ -101,7 +120,8 @@ class DeviceManager(Index):
 
     def _put_slice(self, resource_slice: Object) -> PoolID:
         pool, node = _pool_of(resource_slice)
-        self.inventory.put(resource_slice)
+        rules = [self._rules[name] for name in sorted(self._rules)]
+        self.inventory.put(with_rules(resource_slice, rules) if rules else resource_slice)
         nodes = self._pools.setdefault(pool, {})
         nodes[node] = nodes.get(node, 0) + 1
         return pool
@@ -145,6 +165,10 @@ class DeviceManager(Index):
         """A claim is going to have these devices."""
         self._pending[claim["metadata"]["uid"]] = _Pending(allocation, pod["metadata"]["uid"])
         self._take(allocation)
+
+    def written_as(self, before: Object, claim: Object) -> None:
+        """A claim that was not there yet has been written, and has its uid now."""
+        self._pending[claim["metadata"]["uid"]] = self._pending.pop(before["metadata"]["uid"])
 
     def pending(self, claim: Object) -> Object | None:
         """The devices that a claim is going to have."""

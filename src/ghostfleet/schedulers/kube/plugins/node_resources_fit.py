@@ -6,15 +6,19 @@ prefers empty nodes, MostAllocated full ones, RequestedToCapacityRatio follows a
 
 Everything is there twice, for one slot in plain integers and for many slots in numpy; both give the same numbers,
 which are those of kube-scheduler to the last digit.
+
+A resource that a device class serves is not looked at on nodes that have none of it: DynamicResources sees to that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ghostfleet.api.podclaims import CLASSES
+from ghostfleet.core.changes import Change
 from ghostfleet.schedulers.framework.arguments import ConfigError, only_fields, plugin_fields, whole_number
 from ghostfleet.schedulers.framework.nodetable import (
     CPU_COLUMN,
@@ -28,8 +32,10 @@ from ghostfleet.schedulers.framework.nodetable import (
 )
 from ghostfleet.schedulers.framework.plugin import MAX_SCORE, Filter, Objection, Plugin, Scope, Score, Slots
 from ghostfleet.schedulers.framework.podinfo import CPU, MEMORY, PodInfo, SpecInfo, is_scalar
+from ghostfleet.schedulers.framework.snapshot import Snapshot
+from ghostfleet.schedulers.kube.plugins.extendedresources import ExtendedResources
 
-__all__ = ["FitArguments", "FitScore", "NodeResourcesFit", "ResourcesFilter", "Strategy", "read_resources"]
+__all__ = ["FitArguments", "FitScore", "NodeResourcesFit", "ResourcesFilter", "ScoringStrategy", "read_resources"]
 
 _STRATEGIES = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
 
@@ -37,7 +43,7 @@ _STRATEGIES = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
 _Part = tuple[int, int, int, int]
 
 
-class Strategy(NamedTuple):
+class ScoringStrategy(NamedTuple):
     """How NodeResourcesFit scores."""
 
     kind: str = "LeastAllocated"
@@ -49,7 +55,7 @@ class Strategy(NamedTuple):
 class FitArguments(NamedTuple):
     """The arguments of the plugin."""
 
-    strategy: Strategy = Strategy()
+    strategy: ScoringStrategy = ScoringStrategy()
     ignored_resources: frozenset[str] = frozenset()
     ignored_groups: frozenset[str] = frozenset()
 
@@ -66,7 +72,16 @@ class NodeResourcesFit(Plugin):
 
     name = "NodeResourcesFit"
     weight = 1
+    kinds = (CLASSES,)
+    events = frozenset(kinds)
     arguments: FitArguments
+
+    def __init__(self, snapshot: Snapshot, arguments: Any = None) -> None:
+        super().__init__(snapshot, arguments)
+        self._extended = ExtendedResources.of(snapshot)
+
+    def notice(self, change: Change) -> None:
+        self._extended.notice(change)
 
     @classmethod
     def read_arguments(cls, path: str, given: Mapping[str, Any]) -> FitArguments:
@@ -82,7 +97,8 @@ class NodeResourcesFit(Plugin):
         return FitArguments()
 
     def pre_filter(self, pod: PodInfo) -> Filter | None:
-        return ResourcesFilter(self.snapshot.nodes, pod.info, self.arguments)
+        by_devices = self._extended.serving(pod.info)
+        return ResourcesFilter(self.snapshot.nodes, pod.info, self.arguments, by_devices)
 
     def pre_score(self, pod: PodInfo) -> Score | None:
         return FitScore(self.snapshot.nodes, pod.info, self.arguments.strategy)
@@ -94,7 +110,9 @@ class ResourcesFilter(Filter):
     scope = Scope.PODS
     by_amounts = True
 
-    def __init__(self, table: NodeTable, info: SpecInfo, arguments: FitArguments) -> None:
+    def __init__(
+        self, table: NodeTable, info: SpecInfo, arguments: FitArguments, by_devices: Collection[str] = ()
+    ) -> None:
         self._table = table
         asked = info.requests.asked
         order = sorted(asked, key=lambda name: (is_scalar(name), {CPU: 0, MEMORY: 1}.get(name, 2), name))
@@ -102,6 +120,8 @@ class ResourcesFilter(Filter):
         self.needs = [
             (table.column(name), asked[name], name) for name in order if asked[name] > 0 and not arguments.ignores(name)
         ]
+        #: Columns of resources that devices stand for on nodes that have none of them.
+        self._by_devices = frozenset(table.column(name) for name in by_devices)
 
     def objections(self, slots: Slots) -> Sequence[Objection]:
         allocatable, used = self._table.flush()
@@ -109,6 +129,8 @@ class ResourcesFilter(Filter):
         for column, amount, name in self.needs:
             has = allocatable[column, slots]
             short, never = has - used[column, slots] < amount, has < amount
+            if column in self._by_devices:
+                short &= has > 0
             found.append(Objection(f"Insufficient {name}", short & ~never, True))
             found.append(Objection(f"Insufficient {name}", short & never, False))
         return found
@@ -117,15 +139,17 @@ class ResourcesFilter(Filter):
         allocatable, used = self._table.flush()
         room: BoolArray = used[PODS_COLUMN].take(slots) < allocatable[PODS_COLUMN].take(slots)
         for column, amount, _ in self.needs:
-            room &= allocatable[column].take(slots) - used[column].take(slots) >= amount
+            has = allocatable[column].take(slots)
+            enough = has - used[column].take(slots) >= amount
+            room &= enough | (has == 0) if column in self._by_devices else enough
         return room
 
     def allows(self, slot: int) -> bool:
         allocatable, used = self._table.allocatable[slot], self._table.used[slot]
         if used[PODS_COLUMN] >= allocatable[PODS_COLUMN]:
             return False
-        for column, amount, _ in self.needs:  # noqa: SIM110 - it is faster than all()
-            if amount > allocatable[column] - used[column]:
+        for column, amount, _ in self.needs:
+            if amount > allocatable[column] - used[column] and (allocatable[column] or column not in self._by_devices):
                 return False
         return True
 
@@ -133,7 +157,7 @@ class ResourcesFilter(Filter):
 class FitScore(Score):
     """How full nodes would be with a pod of this spec, by a strategy."""
 
-    def __init__(self, table: NodeTable, info: SpecInfo, strategy: Strategy) -> None:
+    def __init__(self, table: NodeTable, info: SpecInfo, strategy: ScoringStrategy) -> None:
         self._table = table
         self._one = {
             "LeastAllocated": _least,
@@ -257,14 +281,14 @@ def read_resources(path: str, listed: Sequence[Mapping[str, Any]]) -> tuple[tupl
     return tuple((each["name"], whole_number(f"{path}.weight", each.get("weight") or 1, 1, 100)) for each in listed)
 
 
-def _read_strategy(path: str, given: Mapping[str, Any]) -> Strategy:
+def _read_strategy(path: str, given: Mapping[str, Any]) -> ScoringStrategy:
     only_fields(path, given, ("type", "resources", "requestedToCapacityRatio"))
     kind = given.get("type") or "LeastAllocated"
     if kind not in _STRATEGIES:
         raise ConfigError(f"{path}.type: unknown strategy {kind!r}; known are {', '.join(_STRATEGIES)}")
-    resources = read_resources(f"{path}.resources", given.get("resources") or ()) or Strategy().resources
+    resources = read_resources(f"{path}.resources", given.get("resources") or ()) or ScoringStrategy().resources
     curve = _read_curve(f"{path}.requestedToCapacityRatio", given) if kind == "RequestedToCapacityRatio" else ()
-    return Strategy(kind, resources, curve)
+    return ScoringStrategy(kind, resources, curve)
 
 
 def _read_curve(path: str, given: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:

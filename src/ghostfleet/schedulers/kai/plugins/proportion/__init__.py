@@ -8,13 +8,13 @@ from ghostfleet.schedulers.kai.allocation_info import init_resource
 from ghostfleet.schedulers.kai.node_info import NodeInfo
 from ghostfleet.schedulers.kai.plugins.arguments import number
 from ghostfleet.schedulers.kai.plugins.proportion.capacity_policy import CapacityPolicy, OverCapacity
-from ghostfleet.schedulers.kai.plugins.proportion.queue_order import Standing, compare_queues, minus, plus
+from ghostfleet.schedulers.kai.plugins.proportion.queue_order import Standing, compare_by_rule, minus, plus
 from ghostfleet.schedulers.kai.plugins.proportion.reclaimable import (
     Reclaimer,
     Victim,
     can_reclaim,
     hierarchy,
-    is_reclaimable,
+    reclaim_refusal,
 )
 from ghostfleet.schedulers.kai.plugins.proportion.resource_division import set_fair_shares
 from ghostfleet.schedulers.kai.plugins.proportion.resource_share import QueueAttributes
@@ -174,7 +174,7 @@ class ProportionPlugin:
     # -- order and limits -----------------------------------------------------------------------------------------
 
     def _compare(self, left: QueueInfo, right: QueueInfo, lefts: QueueOrderJobs, rights: QueueOrderJobs) -> int:
-        return compare_queues(self._standing(left.uid, lefts), self._standing(right.uid, rights), self.totals)
+        return compare_by_rule(self._standing(left.uid, lefts), self._standing(right.uid, rights), self.totals)
 
     def _standing(self, uid: str, jobs: QueueOrderJobs) -> Standing:
         queue = self.queues[uid]
@@ -222,7 +222,9 @@ class ProportionPlugin:
             chunks = self._chunks(victim)
             if chunks:
                 victims.setdefault(victim.job.queue, []).extend(chunks)
-        return is_reclaimable(self.simulation, self._reclaimer(scenario.preemptor), victims, self.multiplier)
+        refused = reclaim_refusal(self.simulation, self._reclaimer(scenario.preemptor), victims, self.multiplier)
+        self._session.refused_by = refused
+        return refused is None
 
     def _only(self, task: PodInfo, ignore_moved: bool) -> list[Victim]:
         """A single task; what alike ones take is remembered."""

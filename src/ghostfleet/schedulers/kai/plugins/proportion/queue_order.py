@@ -14,7 +14,19 @@ from typing import NamedTuple
 from ghostfleet.schedulers.kai.plugins.proportion.resource_share import RESOURCES, QueueAttributes
 from ghostfleet.schedulers.kai.resources import Quantities, less_equal
 
-__all__ = ["Standing", "compare_queues", "minus", "plus"]
+__all__ = ["RULES", "Standing", "compare_by_rule", "compare_queues", "minus", "plus"]
+
+#: What each rule says of the queue that comes first, from rule 1 on.
+RULES = (
+    "it is not above its fair share in everything, as the other is",
+    "it stays within its quota with its next job, and the other does not",
+    "its priority is higher",
+    "it has a share of all that it uses, and the other does not",
+    "with its next job it has a smaller part of what it may have",
+    "it has a smaller part of what it may have",
+    "it may have less",
+    "it is older",
+)
 
 
 class Standing(NamedTuple):
@@ -26,7 +38,12 @@ class Standing(NamedTuple):
 
 
 def compare_queues(lefts: Standing, rights: Standing, totals: Sequence[float]) -> int:
-    """Negative if the left queue comes first, positive if the right one does; there are no ties."""
+    """-1 if the left queue comes first, 1 if the right one does; there are no ties."""
+    return 1 if compare_by_rule(lefts, rights, totals) > 0 else -1
+
+
+def compare_by_rule(lefts: Standing, rights: Standing, totals: Sequence[float]) -> int:
+    """The number of the rule that decides: negative if the left queue comes first, positive if the right one does."""
     left, left_with, left_remaining = lefts
     right, right_with, right_remaining = rights
     result = _truth(_is_over_fair_share(left), _is_over_fair_share(right))
@@ -34,22 +51,22 @@ def compare_queues(lefts: Standing, rights: Standing, totals: Sequence[float]) -
         return result
     result = _truth(not less_equal(left_with, left.deserved), not less_equal(right_with, right.deserved))
     if result:
-        return result
+        return result * 2
     if left.priority != right.priority:
-        return -1 if left.priority > right.priority else 1
+        return -3 if left.priority > right.priority else 3
     result = _truth(_uses_no_share(left, left_with), _uses_no_share(right, right_with))
     if result:
-        return result
+        return result * 4
     result = _number(left.dominant_share(left_remaining, totals), right.dominant_share(right_remaining, totals))
     if result:
-        return result
+        return result * 5
     result = _number(left.dominant_share(left.allocated, totals), right.dominant_share(right.allocated, totals))
     if result:
-        return result
+        return result * 6
     result = _smaller_share(left.allocatables(), right.allocatables())
     if result:
-        return result
-    return -1 if left.created < right.created else 1
+        return result * 7
+    return -8 if left.created < right.created else 8
 
 
 def _truth(left: bool, right: bool) -> int:

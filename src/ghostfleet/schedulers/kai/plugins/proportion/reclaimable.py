@@ -11,11 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ghostfleet.schedulers.kai.plugins.proportion.resource_share import RESOURCES, QueueAttributes
 from ghostfleet.schedulers.kai.resources import UNLIMITED, Quantities, less_equal
 
-__all__ = ["Reclaimer", "Victim", "can_reclaim", "hierarchy", "is_reclaimable"]
+__all__ = ["Reclaimer", "Refusal", "Victim", "can_reclaim", "hierarchy", "is_reclaimable", "reclaim_refusal"]
+
+#: Why victims may not be taken: their queue has no more than it may keep, the reclaiming queue would end up further
+#: above its fair share than one that lost something, or it would be above its quota with what cannot be preempted.
+KEEPS, FURTHER_ABOVE, OVER_QUOTA = "keeps", "further above", "over quota"
 
 Queues = Mapping[str, QueueAttributes]
 
@@ -38,6 +43,14 @@ class Victim:
     involved: frozenset[int]
 
 
+class Refusal(NamedTuple):
+    """Which rule forbids a reclaim, and between which queues."""
+
+    rule: str
+    queue: str
+    other: str = ""
+
+
 def can_reclaim(queues: Queues, reclaimer: Reclaimer) -> bool:
     """Whether the job may look for victims at all."""
     queue = queues[reclaimer.queue]
@@ -50,12 +63,19 @@ def is_reclaimable(
     queues: Queues, reclaimer: Reclaimer, victims: Mapping[str, Sequence[Victim]], multiplier: float
 ) -> bool:
     """Whether these victims, by queue, may be taken."""
+    return reclaim_refusal(queues, reclaimer, victims, multiplier) is None
+
+
+def reclaim_refusal(
+    queues: Queues, reclaimer: Reclaimer, victims: Mapping[str, Sequence[Victim]], multiplier: float
+) -> Refusal | None:
+    """Why these victims, by queue, may not be taken; None when they may."""
     remaining: dict[str, list[float]] = {}
     involved: dict[str, set[int]] = {}
     for queue_id, taken in victims.items():
         if not _take(queues, reclaimer, queue_id, taken, remaining, involved):
-            return False
-    return _stays_within_boundaries(queues, reclaimer, remaining, involved, multiplier)
+            return Refusal(KEEPS, queue_id)
+    return _beyond_boundaries(queues, reclaimer, remaining, involved, multiplier)
 
 
 def _take(
@@ -87,13 +107,13 @@ def _take(
     return True
 
 
-def _stays_within_boundaries(
+def _beyond_boundaries(
     queues: Queues,
     reclaimer: Reclaimer,
     remaining: Mapping[str, list[float]],
     involved: Mapping[str, set[int]],
     multiplier: float,
-) -> bool:
+) -> Refusal | None:
     for queue in reversed(hierarchy(queues, reclaimer.queue)):
         kept = remaining.get(queue.uid)
         allocated = _plus(queue.allocated if kept is None else kept, reclaimer.needed)
@@ -105,12 +125,12 @@ def _stays_within_boundaries(
                 continue
             resources = involved.get(sibling_id, set()) | reclaimer.involved
             if any(_exceeds(queue, allocated, sibling, left, each, multiplier) for each in resources):
-                return False
+                return Refusal(FURTHER_ABOVE, queue.uid, sibling_id)
         if reclaimer.preemptible:
             continue
         if not less_equal(_plus(queue.allocated_non_preemptible, reclaimer.needed), queue.deserved):
-            return False
-    return True
+            return Refusal(OVER_QUOTA, queue.uid)
+    return None
 
 
 def _exceeds(
