@@ -59,6 +59,7 @@ def _case(name: str, nodes: Sequence[Object], *steps: Sequence[Object] | Step) -
     return Case(name, nodes, [first, *others])
 
 
+_FOUR_NODES = _demo("0-nodes.yaml")
 _QUEUES, _INITIAL, _NEW = "1-queues.yaml", "2-initial-state.yaml", "3-new-workloads.yaml"
 _TEAMS = [queue("left", 4), queue("right", 4)]
 _RACKS = [
@@ -87,11 +88,11 @@ def _together(app: str) -> Object:
 
 CASES = (
     # -- the example
-    _case("demo, file by file", nodes(4, 8), _demo(_QUEUES), _demo(_INITIAL), _demo(_NEW)),
-    _case("demo, all at once", nodes(4, 8), _demo(_QUEUES, _INITIAL, _NEW)),
-    _case("demo, job by job", nodes(4, 8), _demo(_QUEUES), *([each] for each in _demo(_INITIAL)), _demo(_NEW)),
+    _case("demo, file by file", _FOUR_NODES, _demo(_QUEUES), _demo(_INITIAL), _demo(_NEW)),
+    _case("demo, all at once", _FOUR_NODES, _demo(_QUEUES, _INITIAL, _NEW)),
+    _case("demo, job by job", _FOUR_NODES, _demo(_QUEUES), *([each] for each in _demo(_INITIAL)), _demo(_NEW)),
     _case(
-        "demo on three nodes: a job is moved to make room", nodes(3, 8),
+        "demo on three nodes: a job must go to make room", _FOUR_NODES[:3],
         _demo(_QUEUES), *([each] for each in _demo(_INITIAL)), _demo(_NEW),
     ),
     # -- where pods go

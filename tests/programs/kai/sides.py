@@ -24,7 +24,7 @@ from ghostfleet.core.manifests import load_documents
 from ghostfleet.core.profile import load_profile
 from ghostfleet.drive.access import Access
 from ghostfleet.drive.embedded import Embedded
-from ghostfleet.drive.interface import NODES, PODS, Kind
+from ghostfleet.drive.interface import NAMESPACES, NODES, PODS, Kind
 from ghostfleet.drive.remote import Remote
 from ghostfleet.kube.processes import PartEnded, Processes, Program
 from ghostfleet.schedulers.kai.runner import KaiScheduler
@@ -268,6 +268,11 @@ class Real(_Side):
             self.stop_scheduler()
             self.start_scheduler()
 
+    async def _namespaces(self) -> list[str]:
+        """The namespaces that a case made."""
+        names = [each["metadata"]["name"] for each in await self.cluster.list(NAMESPACES)]
+        return [name for name in names if name != "default" and not name.startswith(("kube-", "kai-"))]
+
     async def _clear(self) -> None:
         """Leave nothing of the case before."""
         for api_version, kind in (
@@ -286,6 +291,10 @@ class Real(_Side):
                 name = each["metadata"]["name"]
                 if name not in _DEFAULT_QUEUES:
                     await self.cluster.delete(kind, "", name)
+        for each in await self._namespaces():
+            await self.cluster.delete(NAMESPACES, "", each)
+        while await self._namespaces():
+            await self.cluster.sleep(SECOND)
         # A group may have been made anew for a pod that was just leaving.
         while await self.cluster.list(PODS, "default") or await self.cluster.list(POD_GROUPS, "default"):
             await self.cluster.delete_all(POD_GROUPS, "default", "")
