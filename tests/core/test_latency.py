@@ -122,3 +122,12 @@ def test_a_figure_that_cannot_be_read_is_named_with_its_profile():
         wrong.api_client("kube-scheduler")
     with pytest.raises(ValueError, match=r"figure scheduler\.cycle-cost: '1ms at some': expected"):
         wrong.curve("scheduler.cycle-cost")
+
+
+def test_a_profile_that_belongs_to_no_run_draws_the_same_for_everyone():
+    def drawn() -> list[int]:
+        client = load_profile("kubernetes").api_client("kube-controller-manager")
+        assert client is not None
+        return [client.latency("create", "pods") for _ in range(20)]
+
+    assert drawn() == drawn()

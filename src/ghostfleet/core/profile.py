@@ -69,7 +69,7 @@ class Profile:
         self._clients = dict(clients)
         self._figures = dict(figures)
         self._meters = meters
-        self._streams = streams or Streams(0)
+        self._streams = streams
 
     def metered(self, meters: Meters, streams: Streams | None = None) -> Profile:
         """The profile for one cluster, whose meters know all limits that it hands out."""
@@ -109,7 +109,9 @@ class Profile:
         informer = self.distribution("informer.delay")
         if limit is None and not any(map(any, (*requests.values(), informer))):
             return None
-        return Client(limit, requests, informer, self._streams.stream(f"latency of {user or component}"))
+        # A profile that belongs to no run is shared by all: what it draws must not depend on who drew before.
+        streams = self._streams or Streams(0)
+        return Client(limit, requests, informer, streams.stream(f"latency of {user or component}"))
 
     def meter(self, component: str, limit: str) -> Meter | None:
         """A meter of one limit of a component; None when the profile is not metered."""
