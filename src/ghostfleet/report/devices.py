@@ -18,7 +18,7 @@ from ghostfleet.lab.deviceoccupancy import CLAIM_TIMES, COLUMNS
 from ghostfleet.lab.errors import LabError
 from ghostfleet.report.markup import Markup, element, table
 from ghostfleet.report.phases import PhaseFigures, delay_figures
-from ghostfleet.report.usage import Usage
+from ghostfleet.report.usage import Usage, joined_series
 from ghostfleet.report.words import amount, span
 
 __all__ = ["DeviceFigures", "device_section", "recorded_devices"]
@@ -65,10 +65,7 @@ def recorded_devices(series: Sequence[Mapping[str, Any]]) -> DeviceFigures | Non
     if not timed:
         return None
     try:
-        columns = {
-            name: np.concatenate([np.asarray(each[name], dtype=np.float64) for each in timed]) for name in COLUMNS
-        }
-        spans = np.concatenate([np.diff(each["time"], append=each["time"][-1]) for each in timed]) / MICRO
+        columns, spans = joined_series(timed, COLUMNS)
         created, allocated, reserved = (
             np.concatenate([np.asarray(each["claimTimes"][name], dtype=np.float64) for each in timed])
             for name in CLAIM_TIMES

@@ -12,7 +12,7 @@ where there is nothing to share.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -25,7 +25,7 @@ from ghostfleet.lab.occupancy import COLUMNS
 from ghostfleet.lab.records import Sample
 from ghostfleet.report.workloads import Column, Mask
 
-__all__ = ["Usage", "UsagePoint", "held_usage", "recorded_usage"]
+__all__ = ["Usage", "UsagePoint", "held_usage", "joined_series", "recorded_usage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,16 +160,19 @@ def _share(part: float, whole: float) -> float:
     return min(part / whole, 1.0) if whole > 0 else 0.0
 
 
+def joined_series(timed: Sequence[Mapping[str, Any]], names: Iterable[str]) -> tuple[dict[str, Column], Column]:
+    """The columns of what recorders saw one after the other, and for how many seconds each point held."""
+    columns = {name: np.concatenate([np.asarray(each[name], dtype=np.float64) for each in timed]) for name in names}
+    return columns, np.concatenate([np.diff(each["time"], append=each["time"][-1]) for each in timed]) / MICRO
+
+
 def recorded_usage(series: Sequence[Mapping[str, Any]]) -> Usage | None:
     """What recorders saw, one after the other; None when none did."""
     timed = [each for each in series if each.get("time")]
     if not timed:
         return None
     try:
-        columns = {
-            name: np.concatenate([np.asarray(each[name], dtype=np.float64) for each in timed]) for name in COLUMNS
-        }
-        spans = np.concatenate([np.diff(each["time"], append=each["time"][-1]) for each in timed]) / MICRO
+        columns, spans = joined_series(timed, COLUMNS)
         request = max(int(each["request"]) for each in timed)
     except (KeyError, ValueError, TypeError) as error:
         raise LabError(f"gpus.jsonl does not tell how GPUs were used: {error!r}") from None

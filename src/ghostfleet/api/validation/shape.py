@@ -31,7 +31,7 @@ from ghostfleet.core.errors import ApiError, bad_request
 from ghostfleet.core.quantity import canonical
 from ghostfleet.core.schema import Type
 
-__all__ = ["normalise", "strict_error", "unknown_field_warnings"]
+__all__ = ["PERSISTENT_VOLUME_FIELDS", "normalise", "strict_error", "unknown_field_warnings"]
 
 Object = dict[str, Any]
 
@@ -51,19 +51,21 @@ _ZERO: dict[str, Callable[[], Any]] = {
 }
 _REWRITES: dict[str, Callable[[str], str]] = {"time": rfc3339_time, "microtime": micro_time, "bytes": base64_text}
 _VOLUME_SOURCE_STRUCTS = {"Volume": "VolumeSource", "PersistentVolumeSpec": "PersistentVolumeSource"}
+#: Fields of a persistent volume that are not those of its source.
+PERSISTENT_VOLUME_FIELDS = {
+    "capacity",
+    "accessModes",
+    "claimRef",
+    "persistentVolumeReclaimPolicy",
+    "storageClassName",
+    "mountOptions",
+    "volumeMode",
+    "nodeAffinity",
+    "volumeAttributesClassName",
+}
 _OWN_FIELDS = {
     "Volume": {"name"},
-    "PersistentVolumeSpec": {
-        "capacity",
-        "accessModes",
-        "claimRef",
-        "persistentVolumeReclaimPolicy",
-        "storageClassName",
-        "mountOptions",
-        "volumeMode",
-        "nodeAffinity",
-        "volumeAttributesClassName",
-    },
+    "PersistentVolumeSpec": PERSISTENT_VOLUME_FIELDS,
     "EphemeralContainer": {"targetContainerName"},
 }
 _EMBEDDED_BY_FIELD = {

@@ -21,6 +21,7 @@ from ghostfleet.api.validation.pods.placement import node_selector
 from ghostfleet.api.validation.pods.volumes import SOURCE_CHECKS, host_path
 from ghostfleet.api.validation.resources import amount, not_negative, positive_quantity
 from ghostfleet.api.validation.rules import Rules
+from ghostfleet.api.validation.shape import PERSISTENT_VOLUME_FIELDS
 from ghostfleet.api.validation.storage_claims import VOLUME_MODES, access_modes, claim_spec, csi_driver_name
 from ghostfleet.api.validation.structs import difference
 from ghostfleet.core import names
@@ -32,17 +33,6 @@ __all__ = ["RULES"]
 _RECLAIM_POLICIES = ("Delete", "Recycle", "Retain")
 _BINDING_MODES = ("Immediate", "WaitForFirstConsumer")
 _PARAMETERS_LIMIT, _PARAMETERS_COUNT = 256 * 1024, 512
-_OWN_FIELDS = {
-    "capacity",
-    "accessModes",
-    "claimRef",
-    "persistentVolumeReclaimPolicy",
-    "storageClassName",
-    "mountOptions",
-    "volumeMode",
-    "nodeAffinity",
-    "volumeAttributesClassName",
-}
 _MORE_THAN_ONE = "may not specify more than 1 volume type"
 _FROZEN_CLAIM = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
@@ -91,7 +81,7 @@ def _capacity(errors: Errors, capacity: Object) -> None:
 
 
 def _volume_source(errors: Errors, spec: Object) -> None:
-    sources = [field for field in spec if field not in _OWN_FIELDS]
+    sources = [field for field in spec if field not in PERSISTENT_VOLUME_FIELDS]
     if not sources:
         errors.append(FieldError.required("spec", "must specify a volume type"))
         return
@@ -117,7 +107,7 @@ def _volume_source(errors: Errors, spec: Object) -> None:
 
 
 def _source_of(spec: Object) -> Object:
-    return {field: value for field, value in spec.items() if field not in _OWN_FIELDS}
+    return {field: value for field, value in spec.items() if field not in PERSISTENT_VOLUME_FIELDS}
 
 
 def _volume_update(errors: Errors, new: Object, old: Object) -> None:

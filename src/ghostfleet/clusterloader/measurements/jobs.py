@@ -61,6 +61,18 @@ class _Jobs:
             self._selector = ObjectSelector.read(params)
             self._stop = self._selector.watch(context.cluster, JOBS, self._seen)
 
+    def begin(self, context: Context, params: Params) -> bool:
+        """Whether the action is to start, which is then done; to gather needs a start before."""
+        action = params.text("action")
+        if action == "start":
+            self.watch(context, params)
+            return True
+        if action != "gather":
+            raise unknown_action(action, "start", "gather")
+        if not self.running:
+            raise MeasurementError("the measurement was not started")
+        return False
+
     async def catch_up(self, context: Context) -> None:
         """Take up what is there now, which a watch over a network may not have told of yet."""
         for job in await context.cluster.list(JOBS, self._selector.namespace, self._selector.labels):
@@ -98,14 +110,8 @@ class WaitForFinishedJobs:
         self._jobs = _Jobs()
 
     async def execute(self, context: Context, params: Params) -> Outcome:
-        action = params.text("action")
-        if action == "start":
-            self._jobs.watch(context, params)
+        if self._jobs.begin(context, params):
             return DONE
-        if action != "gather":
-            raise unknown_action(action, "start", "gather")
-        if not self._jobs.running:
-            raise MeasurementError("the measurement was not started")
         timeout = params.duration("timeout", _TIMEOUT)
         await self._jobs.catch_up(context)
         wanted = list(self._jobs.jobs.values())
@@ -143,14 +149,8 @@ class JobLifecycleLatency:
         self._jobs = _Jobs()
 
     async def execute(self, context: Context, params: Params) -> Outcome:
-        action = params.text("action")
-        if action == "start":
-            self._jobs.watch(context, params)
+        if self._jobs.begin(context, params):
             return DONE
-        if action != "gather":
-            raise unknown_action(action, "start", "gather")
-        if not self._jobs.running:
-            raise MeasurementError("the measurement was not started")
         timeout = params.duration("timeout", _TIMEOUT)
         jobs = self._jobs.jobs
         complete = await until(
